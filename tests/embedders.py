@@ -1,7 +1,5 @@
 """An embedder of a test's own."""
 
-from collections.abc import Sequence
-
 
 class Letters:
     """An embedder that counts letters."""
@@ -14,5 +12,5 @@ class Letters:
             raise self.failure
         return [float(text.lower().count(letter)) for letter in "abcdefghijklmnopqrstuvwxyz"]
 
-    def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return [self.embed_query(text) for text in texts]

@@ -1,11 +1,15 @@
 """Retrievers and rerankers of a test's own."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sleuth.arguments import check_count
 from sleuth.types import PartReport, Ranking, RetrievedItem
+
+
+def ids(items: Iterable[RetrievedItem]) -> list[str]:
+    return [item.id for item in items]
 
 
 class Fixed:

@@ -43,6 +43,17 @@ def check_query(query: Any) -> str:
     return query
 
 
+def check_kind(value: T, kind: Any, argument: str, rule: str) -> T:
+    """Return a value unchanged if `isinstance` says that it is of a kind.
+
+    Raises:
+        ArgumentError: it is not; gives the rule.
+    """
+    if not isinstance(value, kind):
+        raise ArgumentError(f"{argument} must be {rule}, got {value!r}")
+    return value
+
+
 def check_strings(values: Any, argument: str) -> None:
     """Refuse what is no list of strings, as clients do before they send it to a model.
 
@@ -56,16 +67,16 @@ def check_strings(values: Any, argument: str) -> None:
             raise ArgumentError(f"{argument} must hold strings, got {value!r}")
 
 
-def check_name(value: Any, argument: str = "name") -> str:
-    """Return a name in code unchanged if it is one. Every public function that looks one up calls this.
+def check_name(value: Any, argument: str = "name", *, most: int = MOST_NAME) -> str:
+    """Return a name unchanged if it is one. Every public function that looks up one of code calls this.
 
     Raises:
-        ArgumentError: not a text, blank, or longer than `MOST_NAME`.
+        ArgumentError: not a text, blank, or longer than `most`.
     """
     if not isinstance(value, str) or not value.strip():
         raise ArgumentError(f"{argument} must be a text that is not blank, got {value!r}")
-    if len(value) > MOST_NAME:
-        raise ArgumentError(f"{argument} must have at most {MOST_NAME} characters, got {len(value):,}")
+    if len(value) > most:
+        raise ArgumentError(f"{argument} must have at most {most:,} characters, got {len(value):,}")
     return value
 
 
@@ -102,9 +113,7 @@ def check_mapping(value: Any, argument: str) -> dict[str, Any]:
     Raises:
         ArgumentError: another value.
     """
-    if not isinstance(value, Mapping | None):
-        raise ArgumentError(f"{argument} must be a mapping, got {value!r}")
-    return dict(value or {})
+    return dict(check_kind(value, Mapping | None, argument, "a mapping") or {})
 
 
 def is_blank(query: str) -> bool:

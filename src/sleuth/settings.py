@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
+from sleuth.arguments import check_kind
 from sleuth.errors import ArgumentError
 
 _DEFAULT_ANALYZER: Final = "english"
@@ -84,10 +85,7 @@ class IndexSettings:
         Raises:
             ArgumentError: what is no mapping, an unknown name, or a value that its rule forbids.
         """
-        if not isinstance(values, Mapping):
-            raise ArgumentError(
-                f"settings must be IndexSettings or a mapping of names to values, got {values!r}"
-            )
+        check_kind(values, Mapping, "settings", "IndexSettings or a mapping of names to values")
         defaults: dict[str, Any] = {field.name: field.default for field in fields(cls)}
         for name in values:
             if name not in defaults:

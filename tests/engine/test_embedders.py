@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth import Document, Engine, Ranking
+from sleuth import Document, Engine
 from sleuth.dense.wordllama import WordLlamaEmbedder
 from sleuth.engine.search import Searchers
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError
@@ -13,6 +13,7 @@ from sleuth.ingest.reports import IndexInterrupted
 from sleuth.store import text_hash
 from tests.code.conftest import write
 from tests.dense.strategies import HashEmbedder
+from tests.retrievers import ids
 from tests.store.words import put_passages
 
 
@@ -50,10 +51,6 @@ class Tokens(WordLlamaEmbedder):
 
 def documents(word: str, n: int = 3) -> list[Document]:
     return [Document(f"{word}{i} {word}", id=f"{word}{i}") for i in range(n)]
-
-
-def ids(ranking: Ranking) -> list[str]:
-    return [item.id for item in ranking]
 
 
 def test_a_cheap_embedder_embeds_within_the_commit(tmp_path: Path) -> None:

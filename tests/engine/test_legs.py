@@ -11,11 +11,12 @@ from sleuth.cluster import ShardedEngine
 from sleuth.engine import Fusion, open_legs, register_leg, score_hits
 from sleuth.errors import ArgumentError
 from sleuth.settings import IndexSettings
-from sleuth.types import Explanation, Ranking
+from sleuth.types import Explanation
 from tests.code.conftest import write
 from tests.commands import sleuth
 from tests.engine.kinds import KINDS, new_index
 from tests.engine.synonyms import SynonymLeg, SynonymSearcher
+from tests.retrievers import ids
 
 register_leg(SynonymLeg)
 
@@ -52,10 +53,6 @@ def fill(engine: Engine) -> Engine:
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
     with new_index(request.param, tmp_path / "index", settings={"legs": "synonyms"}) as engine:
         yield fill(engine)
-
-
-def ids(ranking: Ranking) -> list[str]:
-    return [item.id for item in ranking]
 
 
 def named(explanation: Explanation | None, name: str) -> list[Explanation]:

@@ -103,6 +103,8 @@ def test_coroutines_and_bad_priorities_are_refused() -> None:
         hook("call")(coroutine)
     with pytest.raises(ArgumentError, match="priority must be an integer, got '1'"):
         hook("call", priority="1")(lambda: None)  # type: ignore[call-overload]
+    with pytest.raises(ArgumentError, match="hooks must be functions marked @hook"):
+        Morpheus().add(print)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="'activated' or 'deactivated', got 'start'"):
 
         @plugin

@@ -268,7 +268,7 @@ def test_ollama_host(host: str, url: str, monkeypatch: pytest.MonkeyPatch) -> No
 def test_bad_arguments() -> None:
     """Invalid arguments raise an error with the rule and the value."""
     for make, says in (
-        (lambda: Ollama(""), "model must be the name of a model, got ''"),
+        (lambda: Ollama(""), "model must be a text that is not blank, got ''"),
         (lambda: Ollama("m", "ftp://x"), f"base_url must be {BASE_RULE}, got 'ftp://x'"),
         (lambda: Ollama("m", timeout=0), "timeout must be a number of seconds above 0, got 0"),
         (lambda: Ollama("m", options=5), "options must be a mapping, got 5"),  # type: ignore[arg-type]

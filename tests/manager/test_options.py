@@ -42,6 +42,7 @@ def test_a_misspelt_option_is_refused(engine: Engine) -> None:
         assert "got 'fitler'; did you mean 'filter'?" in result.detail.message
     for result in calls(engine, filter="year:2020"):
         assert result.is_ok()
+    assert "synthesizer must be a Synthesizer or None, got 5" in str(engine.search("zebra", synthesizer=5))
 
 
 def test_options_of_plugins_are_known(engine: Engine) -> None:

@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import get_type_hints
@@ -32,25 +32,23 @@ from sleuth.errors import (
 )
 from tests.code.conftest import write
 from tests.code.projects import SHOP
+from tests.embedders import Letters
 
 
-class Hashing:
+class Hashing(Letters):
     """An embedder whose vectors count hashed words."""
 
     fingerprint = "hashing/32"
 
-    def embed_query(self, text: str) -> Sequence[float]:
+    def embed_query(self, text: str) -> list[float]:
         vector = [0.0] * 32
         for word in text.lower().replace("_", " ").split():
             vector[int(hashlib.sha256(word.encode()).hexdigest(), 16) % 32] += 1.0
         return vector
 
-    def embed_documents(self, texts: list[str]) -> Sequence[Sequence[float]]:
-        return [self.embed_query(text) for text in texts]
-
 
 class Broken(Hashing):
-    def embed_query(self, text: str) -> Sequence[float]:
+    def embed_query(self, text: str) -> list[float]:
         raise OSError("no route to the model")
 
 
@@ -60,10 +58,10 @@ class Odd(Hashing):
     def __init__(self, number: float) -> None:
         self.number = number
 
-    def embed_query(self, text: str) -> Sequence[float]:
+    def embed_query(self, text: str) -> list[float]:
         return [self.number * x for x in super().embed_query(text)]
 
-    def embed_documents(self, texts: list[str]) -> Sequence[Sequence[float]]:
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
         return Hashing().embed_documents(texts)
 
 

@@ -9,24 +9,18 @@ import pytest
 from sleuth.engine import Engine
 from sleuth.testing.ollama import embed
 from sleuth.types import Document
+from tests.embedders import Letters
 
 
-class Words:
+class Words(Letters):
     """An embedder that counts words."""
 
     def __init__(self, dimension: int = 64, name: str = "words") -> None:
         self.dimension = dimension
-        self.model = name
-
-    @property
-    def fingerprint(self) -> str:
-        return f"{self.model}-{self.dimension}"
+        self.model, self.fingerprint = name, f"{name}-{dimension}"
 
     def embed_query(self, text: str) -> list[float]:
         return embed(text)[: self.dimension]
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [self.embed_query(text) for text in texts]
 
 
 DOCUMENTS = [

@@ -12,6 +12,7 @@ from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, 
 from sleuth.ingest import read
 from sleuth.types import Document
 from sleuth.vector_store import ChromaStore, Retriever, SleuthVectorStore, VectorStoreRetriever
+from tests.embedders import Letters
 from tests.vector_store.conftest import DOCUMENTS, Words, chroma_store
 
 pytestmark = pytest.mark.usefixtures("langchain_chroma")
@@ -85,16 +86,11 @@ def test_equal_passages_are_all_kept() -> None:
 
 def test_an_embedder_without_a_fingerprint() -> None:
     """An embedder without a fingerprint is refused before anything is created."""
-
-    class Nameless:
-        def embed_query(self, text: str) -> list[float]:
-            return [1.0]
-
-        def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            return [[1.0]]
-
+    nameless: Any = type("Nameless", (Letters,), {"fingerprint": None})()
     with pytest.raises(ArgumentError, match=r"embedder must have .* a fingerprint.* got Nameless"):
-        ChromaStore(None, embedder=Nameless())  # type: ignore[arg-type]
+        ChromaStore(None, embedder=nameless)
+    with pytest.raises(ArgumentError, match="collection must suit Chroma, got 'a b': "):
+        ChromaStore(None, "a b", embedder=Words())
 
 
 def test_a_folder_is_added_in_passages(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -103,6 +103,8 @@ class TestBatch:
         """Entries without a query or an id, and two with the same id, are refused."""
         with pytest.raises(ArgumentError):
             search_web_batch(bad, tmp_path / "web.json", **options)
+        with pytest.raises(ArgumentError, match="path must be text or a Path, got 5"):
+            search_web_batch({}, 5, **options)  # type: ignore[arg-type]
 
 
 class TestContract(RetrieverContract):

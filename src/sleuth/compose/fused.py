@@ -85,8 +85,16 @@ class FusedRetriever:
         for item in chain.from_iterable(rankings.values()):
             item_by_id.setdefault(item.id, item)
         items = dict(sorted(item_by_id.items()))
+        place = {name: i for i, name in enumerate(items)}
+        pools: dict[str, Pool] = {}
+        for name, ranking in rankings.items():  # one without scores counts down from its length
+            scores: dict[int, float] = {}
+            for rank, item in enumerate(ranking):
+                score = len(ranking) - rank if item.score is None else item.score
+                scores.setdefault(place[item.id], score)
+            pools[name] = Pool(np.array(list(scores), np.int64), np.array(list(scores.values()), np.float64))
         fusion = fuse_hits(
-            _pools(rankings, items),
+            pools,
             {name: weight for name, weight in self.weights.items() if name in rankings},
             self.method,
             k,
@@ -121,16 +129,3 @@ def _pool_of(name: str, retriever: Retriever, query: str, pool: int, filter: Fil
             context={"query": query, "k": pool},
         )
     return ranking
-
-
-def _pools(rankings: Mapping[str, Ranking], items: Mapping[str, RetrievedItem]) -> dict[str, Pool]:
-    """Return rankings as pools, keyed by place in order of id. A ranking without scores counts down from its length."""
-    place = {name: i for i, name in enumerate(items)}
-    pools: dict[str, Pool] = {}
-    for name, ranking in rankings.items():
-        scores: dict[int, float] = {}
-        for rank, item in enumerate(ranking):
-            score = len(ranking) - rank if item.score is None else item.score
-            scores.setdefault(place[item.id], score)
-        pools[name] = Pool(np.array(list(scores), np.int64), np.array(list(scores.values()), np.float64))
-    return pools

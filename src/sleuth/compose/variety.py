@@ -103,8 +103,12 @@ class _Choice:
                 if counts.get(document, 0) >= per_document:
                     waiting_places.append(place)
                     continue
-            if place < window and self._is_copy(place):
-                continue
+            if place < window:  # a hit that repeats a chosen one is named by it
+                original = self._repeats.add(items[place].text)
+                if original is not None:
+                    self._copies.setdefault(self._compared[original], []).append(items[place].id)
+                    continue
+                self._compared.append(place)
             if per_document:
                 counts[document] = counts.get(document, 0) + 1
             selection.append(place)
@@ -119,16 +123,6 @@ class _Choice:
             self._items += items
             self._is_whole = len(items) < len(places)
         return place < len(self._items)
-
-    def _is_copy(self, place: int) -> bool:
-        """Return whether a hit repeats a chosen one, which then names it."""
-        item = self._items[place]
-        original = self._repeats.add(item.text)
-        if original is None:
-            self._compared.append(place)
-            return False
-        self._copies.setdefault(self._compared[original], []).append(item.id)
-        return True
 
     def items(self, places: Sequence[int]) -> list[RetrievedItem]:
         """Return chosen hits with the ids of their copies."""

@@ -10,7 +10,7 @@ from functools import cache
 from numbers import Real
 from typing import Any
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_kind
 from sleuth.compose.methods import RANK_CONSTANT, Method
 from sleuth.errors import ArgumentError
 
@@ -52,8 +52,7 @@ class Fusion:
     def __post_init__(self) -> None:
         from sleuth.compose.fuse import fuse_hits
 
-        if not isinstance(self.weights, Mapping):
-            raise ArgumentError(f"weights must be a mapping of legs to numbers, got {self.weights!r}")
+        check_kind(self.weights, Mapping, "weights", "a mapping of legs to numbers")
         for leg, weight in self.weights.items():
             if not _is_ranking(leg):
                 raise ArgumentError(f"fusion must weigh legs among {', '.join(_legs())}, got {leg!r}")
@@ -147,6 +146,4 @@ def as_fusion(value: Fusion | str | None) -> Fusion:
         return _default()
     if isinstance(value, str):
         return Fusion.parse(value)
-    if not isinstance(value, Fusion):
-        raise ArgumentError(f"fusion must be a Fusion, its printed form or None, got {value!r}")
-    return value
+    return check_kind(value, Fusion, "fusion", "a Fusion, its printed form or None")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from sleuth.arguments import PER_DOCUMENT
+from sleuth.arguments import PER_DOCUMENT, check_kind
 from sleuth.compose.arrange import Arrangement
 from sleuth.engine.expansion import Expansion, check_expansion
 from sleuth.engine.fusion import Fusion, as_fusion
@@ -187,10 +187,7 @@ class SearchRequest(BaseRequest):
             type(self.min_score) in (int, float) and 0 <= self.min_score <= 1
         ):
             raise ArgumentError(f"min_score must be a number from 0 to 1, or None, got {self.min_score!r}")
-        if self.rerank is not None and not isinstance(self.rerank, str | Reranker):
-            raise ArgumentError(
-                f"rerank must be a Reranker, the name of a model or None, got {self.rerank!r}"
-            )
+        check_kind(self.rerank, str | Reranker | None, "rerank", "a Reranker, the name of a model or None")
 
     def variety(self) -> dict[str, Any]:
         """Return the options that say which hits a list shows, as `sleuth.compose.variety.choose` takes them.

@@ -90,7 +90,15 @@ def on_one_scale(query: str, rankings: Mapping[str, Ranking]) -> dict[str, Ranki
     """
     heads = {name: ranking[:FIRST] for name, ranking in rankings.items()}
     first = [item for head in heads.values() for item in head]
-    in_turn = iter(_worths(query, first))
+    analyzer = get_analyzer(_ANALYZER)
+    words, texts = set(analyzer.tokens(query)), [_text_of(item) for item in first]
+    worth_of_each = []
+    for item, text, share in zip(first, texts, _shares(query, texts), strict=True):
+        in_name = len(words.intersection(analyzer.tokens(_name_of(item)))) / (len(words) or 1)
+        min_length, max_length = _LENGTHS
+        brevity = (min_length / min(max(len(text), min_length), max_length)) ** _POWER
+        worth_of_each.append(_Worth(share, in_name, min(1.0, share * brevity + _NAME * in_name)))
+    in_turn = iter(worth_of_each)
     worths = {name: [next(in_turn) for _ in head] for name, head in heads.items() if head}
     kinds = _kinds(query, list(heads.values()))
     labels = {name: str(head[0].metadata.get(KEY)) for name, head in heads.items() if head}
@@ -104,9 +112,8 @@ def on_one_scale(query: str, rankings: Mapping[str, Ranking]) -> dict[str, Ranki
         bests.setdefault(labels[name], name)
     height_limit = PLAUSIBLE * max(heights.values(), default=0.0)
     sources = [name for name in islice(bests.values(), PLACES) if heights[name] >= height_limit > 0]
-    raised: dict[
-        str, float
-    ] = {}  # scores with which these are among the first places, where theirs are too low
+    # Scores with which these are among the first places, where theirs are too low.
+    raised: dict[str, float] = {}
     for place, source in enumerate(sources, PLACES - len(sources)):
         rival_values = [
             raised.get(name, value) if at == 0 else value
@@ -240,20 +247,6 @@ def _values(worths: Sequence[_Worth], kind: float) -> list[float]:
     best = (sorted(amounts[place:], reverse=True)[: len(_WEIGHTS)] for place in range(len(amounts)))
     means = (fmean(top_amounts, _WEIGHTS[: len(top_amounts)]) for top_amounts in best)
     return [kind * max(0.0, mean - _STEP * place) for place, mean in enumerate(accumulate(means, min))]
-
-
-def _worths(query: str, items: Sequence[RetrievedItem]) -> list[_Worth]:
-    """Return what each hit holds of a query."""
-    analyzer = get_analyzer(_ANALYZER)
-    words = set(analyzer.tokens(query))
-    texts = [_text_of(item) for item in items]
-    worths = []
-    for item, text, share in zip(items, texts, _shares(query, texts), strict=True):
-        name = len(words.intersection(analyzer.tokens(_name_of(item)))) / (len(words) or 1)
-        min_length, max_length = _LENGTHS
-        brevity = (min_length / min(max(len(text), min_length), max_length)) ** _POWER
-        worths.append(_Worth(share, name, min(1.0, share * brevity + _NAME * name)))
-    return worths
 
 
 def _shares(query: str, texts: Sequence[str]) -> list[float]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from sleuth.arguments import check_kind
 from sleuth.errors import ArgumentError
 from sleuth.text.words import WORD
 
@@ -112,8 +113,7 @@ class Synonyms:
         """Return the synonyms of an argument; None for none."""
         if value is None or isinstance(value, Synonyms):
             return value
-        if not isinstance(value, Mapping | str | Path):
-            raise ArgumentError(f"synonyms must be a file, a mapping or None, got {value!r}")
+        check_kind(value, Mapping | str | Path, "synonyms", "a file, a mapping or None")
         return cls(value) if isinstance(value, Mapping) else cls.read(value)
 
     def __len__(self) -> int:

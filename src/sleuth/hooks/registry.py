@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, Final, Literal, TypeVar, overload
 
-from sleuth.arguments import check_names, check_score
+from sleuth.arguments import check_kind, check_names, check_score
 from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.results import BaseResult, RetrievedItem
 
@@ -203,6 +203,7 @@ class Morpheus:
         """
         with self._lock:
             for one in hooks:
+                check_kind(one, Hook, "hooks", "functions marked @hook, as `on` marks one")
                 hook = one if plugin is None else replace(one, plugin=plugin)
                 ordered = sorted((*self._hooks.get(one.name, ()), hook), key=lambda h: -h.priority)
                 self._hooks[one.name] = tuple(ordered)

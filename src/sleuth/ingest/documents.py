@@ -103,9 +103,16 @@ class Adder(Generic[Report]):
         records = self.writer.known(documents)
         batch, passages = DocumentBatch(), list[PreparedDocument]()
         for prepared in documents.values():
-            if not self._has_changed(prepared, records.get(prepared.id)):
-                continue
-            document = prepared.document
+            document, record = prepared.document, records.get(prepared.id)
+            if record is None:
+                self.report.added += 1
+            elif record.content_hash != prepared.content_hash:
+                self.report.updated += 1
+            else:
+                self.report.unchanged += 1
+                values = prepared.metadata.values if prepared.metadata else {}
+                if Known.of(prepared.content_hash, values).is_kept_by(record):
+                    continue
             text, metadata = document.page_content, document.metadata
             # Whether lines of the text are lines of the file or the page that a reader can open.
             lines_are_true = ("path" not in metadata and metadata.get("source_type") != "web") or (
@@ -140,18 +147,6 @@ class Adder(Generic[Report]):
             _move_passages(passages, batch)
         if batch.ids:
             self.writer.put_batch(batch)
-
-    def _has_changed(self, prepared: PreparedDocument, record: Known | None) -> bool:
-        """Return whether a document has to be written, and count it."""
-        if record is None:
-            self.report.added += 1
-            return True
-        if record.content_hash != prepared.content_hash:
-            self.report.updated += 1
-            return True
-        self.report.unchanged += 1
-        values = prepared.metadata.values if prepared.metadata else {}
-        return not Known.of(prepared.content_hash, values).is_kept_by(record)
 
     def delete(self, ids: Iterable[str]) -> int:
         """Delete documents and return how many the index held."""

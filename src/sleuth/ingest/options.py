@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_kind
 from sleuth.errors import ArgumentError
 from sleuth.files import FileFormat
 from sleuth.types import RESERVED
@@ -110,8 +110,7 @@ class ReadOptions:
             (("hidden", "all", "gitignore"), bool, "True or False"),
         ):
             for name in names:
-                if not isinstance(value := getattr(self, name), kind):
-                    raise ArgumentError(f"{name} must be {rule}, got {value!r}")
+                check_kind(getattr(self, name), kind, name, rule)
         for name in (
             "max_bytes",
             "max_row_bytes",
@@ -121,8 +120,7 @@ class ReadOptions:
             "max_memory_bytes",
         ):
             check_count(getattr(self, name), name)
-        if not isinstance(self.metadata, Mapping):
-            raise ArgumentError(f"metadata must be a mapping, got {self.metadata!r}")
+        check_kind(self.metadata, Mapping, "metadata", "a mapping")
         for name in ("metadata_fields", "metadata"):
             if reserved := RESERVED.intersection(getattr(self, name)):
                 raise ArgumentError(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from sleuth.arguments import check_kind
 from sleuth.errors import ArgumentError
 from sleuth.ingest.names import FileNames, is_address, is_below
 from sleuth.ingest.options import DEFAULT, ReadOptions
@@ -127,8 +128,7 @@ def changed(remembered: ReadOptions, options: Options) -> ReadOptions:
         return remembered
     if isinstance(options, ReadOptions):
         return options
-    if not isinstance(options, Mapping):
-        raise ArgumentError(f"options must be ReadOptions, a mapping or None, got {options!r}")
+    check_kind(options, Mapping, "options", "ReadOptions, a mapping or None")
     fields = ReadOptions.__dataclass_fields__
     if unknown := [name for name in options if name not in fields]:
         raise ArgumentError(f"options must be among {', '.join(fields)}, got {unknown[0]!r}")

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
+from sleuth.arguments import check_kind
 from sleuth.errors import ArgumentError
 from sleuth.ingest.diff import rows_below
 from sleuth.ingest.documents import COMMIT_BYTES
@@ -128,16 +129,14 @@ def check_changes(changes: Mapping[str, Any]) -> Mapping[str, Any]:
     Raises:
         ArgumentError: names the key, and why.
     """
-    if not isinstance(changes, Mapping):
-        raise ArgumentError(f"changes must be a mapping of metadata keys to values, got {changes!r}")
+    check_kind(changes, Mapping, "changes", "a mapping of metadata keys to values")
     changes = check_metadata(changes)
     if reserved := RESERVED.intersection(changes):
         raise ArgumentError(
             f"changes must be none of the keys that the engine writes itself ({', '.join(sorted(RESERVED))}), "
             f"got {', '.join(sorted(reserved))}"
         )
-    if not isinstance(changes.get("title"), str | None):
-        raise ArgumentError(f"changes['title'] must be a string or None, got {changes['title']!r}")
+    check_kind(changes.get("title"), str | None, "changes['title']", "a string or None")
     return changes
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from sleuth.arguments import check_count, check_mapping, check_names, check_positive, check_query
+from sleuth.arguments import check_count, check_mapping, check_name, check_names, check_positive, check_query
 from sleuth.compose.items import best_first
 from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, KnowledgeBaseError
@@ -139,9 +139,7 @@ class MultiSliceRetriever:
         """Return the results of `retrieve`, and a report of each slice."""
         if not check_query(query).strip():
             raise ArgumentError(f"query must be a text that is not blank, got {query!r}")
-        if not isinstance(knowledge_base_id, str) or not knowledge_base_id:
-            problem = f"must be the id of a knowledge base, got {knowledge_base_id!r}"
-            raise ArgumentError(f"knowledge_base_id {problem}")
+        check_name(knowledge_base_id, "knowledge_base_id")
         num_results = check_count(num_results, "num_results", least=1)
         condition = service_filter(metadata_filter)
         for name, values in (("data_source_ids", data_source_ids), ("rewrites", rewrites)):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.arguments import check_count, check_query
+from sleuth.arguments import check_count, check_kind, check_query
 from sleuth.errors import ArgumentError
 from sleuth.lexical.evidence import read_contents, weigh_by_term
 from sleuth.remote import async_twin
@@ -123,8 +123,7 @@ def retrieve_local_docs(
     """
     k = check_count(k, least=1)
     check_query(query)
-    if not isinstance(evidence, Sequence):
-        raise ArgumentError(f"evidence must be a list of documents, got {evidence!r}")
+    check_kind(evidence, Sequence, "evidence", "a list of documents")
     try:
         contents, hashes = read_contents(evidence, len(evidence))
     except KeyError as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.arguments import check_kind
 from sleuth.errors import ArgumentError
 from sleuth.lexical import blockmax, scoring
 from sleuth.lexical.by_language import analyzer_of
@@ -343,8 +344,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         """
         if isinstance(query, str):
             return self._query_terms.counts(query)
-        if not isinstance(query, Mapping):
-            raise ArgumentError(f"query must be a str or terms by field, got {query!r}")
+        check_kind(query, Mapping, "query", "a str or terms by field")
         counts: dict[Found, float] = {}
         for name, times_of in query.items():
             if name not in self._names:

@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
-from sleuth.arguments import check_count, check_mapping, check_strings
-from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, RemoteError
+from sleuth.arguments import check_count, check_mapping, check_name, check_strings
+from sleuth.errors import EmbeddingError, GenerationError, RemoteError
 from sleuth.llm.http import (
     AnswerError,
     Failures,
@@ -128,7 +128,7 @@ class Ollama:
         timeout: float = 300.0,  # a large model may load before its first word
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.model = _checked_model(model)
+        self.model = check_name(model, "model")
         self.base_url = resolve_url(base_url)
         self.timeout = checked_timeout(timeout)
         self.options = check_mapping(options, "options")
@@ -229,7 +229,7 @@ class OllamaEmbedder:
         batch_size: int = 64,
         normalize: bool = False,
     ) -> None:
-        self.model = _checked_model(model)
+        self.model = check_name(model, "model")
         self.base_url = resolve_url(base_url)
         self.timeout = checked_timeout(timeout)
         self.batch_size = check_count(batch_size, "batch_size", least=1)
@@ -354,12 +354,6 @@ def ollama_status(base_url: str = DEFAULT_URL, *, timeout: float = 2.0) -> Ollam
     return OllamaStatus(
         url, str(version.get("version", "")) if isinstance(version, dict) else "", tuple(names)
     )
-
-
-def _checked_model(model: str) -> str:
-    if not isinstance(model, str) or not model.strip():
-        raise ArgumentError(f"model must be the name of a model, got {model!r}")
-    return model
 
 
 def unit(values: Sequence[float]) -> list[float]:

@@ -13,7 +13,7 @@ from functools import partial
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from sleuth.arguments import check_count, check_names, check_query
+from sleuth.arguments import check_count, check_kind, check_names, check_query
 from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.hooks import Morpheus
 from sleuth.hooks.registry import BUILTIN, RETRIEVE, SYNTHESIZE, Hook, options_of
@@ -48,6 +48,7 @@ Correct = Callable[[str, "Sequence[str] | None"], tuple[str, Sequence[str]]]
 words that it leaves as they are."""
 
 
+@runtime_checkable
 class Synthesizer(Protocol):
     """Writes an answer from passages.
 
@@ -134,9 +135,8 @@ class RetrievalManager:
             RetrievalError: a hook failed; `context` holds query, k, and the hook with its plugin.
         """
         listeners = {name: options.pop(name) for name in _LISTENERS & options.keys()}
-        invalid = _check(query, k, return_mode, **listeners) or self._check_options(
-            options, RETRIEVE, SYNTHESIZE
-        )
+        invalid = _check(query, k, return_mode, options.get("synthesizer"), **listeners)
+        invalid = invalid or self._check_options(options, RETRIEVE, SYNTHESIZE)
         if invalid is not None:
             return SearchResult.fail(invalid, query=_as_text(query))
         retrieved = self.execute_retrieve(query, k, for_synthesize=True, **self._taken(options))
@@ -335,7 +335,7 @@ def install_builtins(
         if result.is_error() or result.response:
             return None
         items = retrieve_result.items if result.items is None else result.items
-        writer: Synthesizer = kwargs.get("synthesizer", own_writer)
+        writer: Synthesizer = kwargs.get("synthesizer") or own_writer
         question = result.extra.get("corrected_query", result.query)
         announce = kwargs.get("on_sources")
         if announce is not None and isinstance(writer, Announcing) and (sources := writer.sources(items)):
@@ -350,7 +350,9 @@ def install_builtins(
     registry.on(SYNTHESIZE, synthesize, priority=0, plugin=BUILTIN)
 
 
-def _check(query: Any, k: Any, return_mode: Any, **listeners: Any) -> StatusDetail | None:
+def _check(
+    query: Any, k: Any, return_mode: Any, synthesizer: Any = None, **listeners: Any
+) -> StatusDetail | None:
     if query is None or (isinstance(query, str) and not query.strip()):
         return StatusDetail(code=StatusCode.EMPTY, message="Query is empty")
 
@@ -359,16 +361,15 @@ def _check(query: Any, k: Any, return_mode: Any, **listeners: Any) -> StatusDeta
         check_query(query)
         argument = "k"
         check_count(k, least=1)
+        argument = "synthesizer"
+        check_kind(synthesizer, Synthesizer | None, argument, "a Synthesizer or None")
+        for argument, listener in listeners.items():
+            check_kind(listener, Callable | None, argument, "callable")
     except ArgumentError as error:
         return StatusDetail(code=StatusCode.INVALID, message=str(error), context={"argument": argument})
-    rules = {
-        name: "callable" for name, value in listeners.items() if value is not None and not callable(value)
-    }
     if return_mode not in list(ReturnMode):
-        rules["return_mode"] = "'minimal' or 'with_items'"
-    for name, rule in rules.items():
-        message = f"{name} must be {rule}, got {listeners.get(name, return_mode)!r}"
-        return StatusDetail(code=StatusCode.INVALID, message=message, context={"argument": name})
+        message = f"return_mode must be 'minimal' or 'with_items', got {return_mode!r}"
+        return StatusDetail(code=StatusCode.INVALID, message=message, context={"argument": "return_mode"})
     return None
 
 

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sleuth.arguments import check_count
-from sleuth.errors import ArgumentError
+from sleuth.arguments import check_count, check_kind
 from sleuth.text.analyzers import Analyzer, Span
 from sleuth.text.borders import SMALL
 
@@ -48,8 +47,7 @@ def snippet(text: str, query: str, analyzer: Analyzer, width: int = 200) -> Snip
     Raises:
         ArgumentError: `width` below 1, or a query that is not a string.
     """
-    if not isinstance(query, str):
-        raise ArgumentError(f"query must be a string, got {query!r}")
+    check_kind(query, str, "query", "a string")
     width = check_count(width, "width", least=1)
     query_tokens = set(analyzer.tokens(query))
     spans = analyzer.spans(text) if query_tokens else []

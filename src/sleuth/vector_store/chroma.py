@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sleuth.arguments import check_name
 from sleuth.errors import ArgumentError, EmbedderMismatchError, requires
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
@@ -50,15 +51,19 @@ class ChromaStore:
         self, path: str | Path | None = None, collection: str = "sleuth", *, embedder: Embedder
     ) -> None:
         with requires("langchain-chroma", "chroma", "a Chroma vector store"):
+            from chromadb.errors import InvalidArgumentError
             from langchain_chroma import Chroma
         self.embedder = embedder
         fingerprint = fingerprint_of(embedder)
-        self.store: Chroma = Chroma(
-            collection_name=collection,
-            client=open_client(path),
-            embedding_function=_Lists(embedder, fingerprint),  # type: ignore[arg-type]
-            collection_metadata={"embedder": fingerprint, "hnsw:space": "cosine"},
-        )
+        try:
+            self.store: Chroma = Chroma(
+                collection_name=check_name(collection, "collection"),
+                client=open_client(path),
+                embedding_function=_Lists(embedder, fingerprint),  # type: ignore[arg-type]
+                collection_metadata={"embedder": fingerprint, "hnsw:space": "cosine"},
+            )
+        except InvalidArgumentError as error:
+            raise ArgumentError(f"collection must suit Chroma, got {collection!r}: {error}") from error
         recorded = recorded_embedder(self.store)
         if recorded not in ("", fingerprint):
             raise EmbedderMismatchError(

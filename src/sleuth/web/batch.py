@@ -9,7 +9,7 @@ from contextvars import copy_context
 from pathlib import Path
 from typing import Any, Unpack
 
-from sleuth.arguments import check_count, check_query
+from sleuth.arguments import check_count, check_kind, check_query
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.files import whole_file
 from sleuth.remote import async_twin
@@ -46,11 +46,8 @@ def search_web_batch(
         ArgumentError: two queries of one id, or a bad setting.
         LoadError: `path` holds something other than a web file.
     """
-    searcher, k, workers = (
-        WebSearch.of(options),
-        check_count(k, least=1),
-        check_count(workers, "workers", least=1),
-    )
+    searcher, k = WebSearch.of(options), check_count(k, least=1)
+    workers = check_count(workers, "workers", least=1)
     cancellation = current_cancellation.get() or Cancellation()
 
     def ask(name: str, query: str) -> dict[str, Any] | None:
@@ -58,9 +55,8 @@ def search_web_batch(
         entry = None if cancellation.requested else search_entry(searcher, query, k, name)
         return None if cancellation.requested else entry
 
-    path = Path(path)
-    if not isinstance(queries, Iterable):
-        raise ArgumentError(f'queries must be a mapping or a list of {{"id", "query"}}, got {queries!r}')
+    path = Path(check_kind(path, str | Path, "path", "text or a Path"))
+    check_kind(queries, Iterable, "queries", 'a mapping or a list of {"id", "query"}')
     if isinstance(queries, Mapping):
         queries = [{"id": name, "query": query} for name, query in queries.items()]
     query_by_id: dict[str, str] = {}

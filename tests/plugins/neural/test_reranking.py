@@ -18,7 +18,7 @@ from sleuth.testing.contracts import RerankerContract
 from sleuth.types import RetrievedItem
 from tests import embedders
 from tests.plugins.neural import tiny
-from tests.retrievers import Fixed
+from tests.retrievers import Fixed, ids
 
 TEXTS = {"one": "a text of one", "two": "a text of two two", "three": "a text a text c d e"}
 
@@ -30,7 +30,7 @@ class Letters(embedders.Letters):
         self.texts: list[str] = []
         self.seconds = seconds
 
-    def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
         self.texts += texts
         time.sleep(self.seconds)
         return super().embed_documents(texts)
@@ -69,10 +69,6 @@ def items(*scores: float | None) -> list[RetrievedItem]:
 def reranker_of(engine: Engine, embedder: Letters) -> EncoderReranker:
     """Return a reranker whose vectors are kept in the index."""
     return EncoderReranker(embedder, QueryCache(engine.store, lambda rows: rows.texts["text"]))
-
-
-def ids(ranking: Sequence[RetrievedItem]) -> list[str]:
-    return [item.id for item in ranking]
 
 
 class TestEncoder(RerankerContract):
@@ -141,18 +137,17 @@ def test_vectors_of_texts_that_are_gone_are_forgotten(
         assert 1 <= snapshot.count_embeddings(Letters.fingerprint) <= 5
 
 
-def test_a_deadline_says_how_many_were_reranked(tmp_path: Path) -> None:
+def test_a_deadline_says_how_many_were_reranked(engine: Engine) -> None:
     """As many of the best as fit are compared; the others follow in their order, and a note says so."""
-    with Engine.open(tmp_path / "i", create=True, embedder="") as engine:
-        engine.add([Document(f"text {'abcdefghij'[n]}", id=str(n)) for n in range(10)])
-        plain = engine.retrieve("text")
-        ranking = engine.retrieve("text", rerank=EncoderReranker(Letters(0.2)), deadline=0.3)
-        said = "passages were reranked before the deadline; the others follow, without scores"
-        assert said in ranking.notes[0]
-        compared = [item for item in ranking if item.score is not None]
-        assert 0 < len(compared) < 10
-        assert ids(ranking[len(compared) :]) == ids(plain[len(compared) :])
-        assert not engine.retrieve("text", rerank=EncoderReranker(Letters(0.2))).notes
+    engine.add([Document(f"text {'abcdefghij'[n]}", id=str(n)) for n in range(10)])
+    plain = engine.retrieve("text")
+    ranking = engine.retrieve("text", rerank=EncoderReranker(Letters(0.2)), deadline=0.3)
+    said = "passages were reranked before the deadline; the others follow, without scores"
+    assert said in ranking.notes[0]
+    compared = [item for item in ranking if item.score is not None]
+    assert 0 < len(compared) < 10
+    assert ids(ranking[len(compared) :]) == ids(plain[len(compared) :])
+    assert not engine.retrieve("text", rerank=EncoderReranker(Letters(0.2))).notes
 
 
 def test_models_by_name(engine: Engine, models: Path) -> None:

@@ -253,5 +253,5 @@ class LocalShards:
     ) -> ShardAnswers:
         """Ask some shards the same question."""
         for at in arguments:
-            self.shards[at].snapshot.check_time = deadline and deadline.check
+            self.shards[at].snapshot.check_time = None if deadline is None else deadline.check
         return ShardAnswers({at: self.shards[at].answer(question, of) for at, of in arguments.items()}, [])

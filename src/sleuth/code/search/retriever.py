@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 from uuid import UUID
 
-from sleuth.arguments import MOST_K, check_count, check_query, check_strings, is_blank
+from sleuth.arguments import MOST_K, check_count, check_kind, check_query, check_strings, is_blank
 from sleuth.code.graph.walker import GraphWalker
 from sleuth.code.parsing.chunks import unit_at
 from sleuth.code.parsing.labels import MODULE_LABEL
@@ -89,7 +89,7 @@ class CodeRetriever:
             ArgumentError: weights that break their rule.
         """
         self._weights = weights_of(embedding_provider, weights)
-        self.storage = storage
+        self.storage = check_kind(storage, GraphStorage, "storage", "what open_code opens")
         self.embedding_provider = embedding_provider
 
     def retrieve(  # noqa: PLR0917 - the order is specified
@@ -378,7 +378,7 @@ class SnapshotRetriever:
             snapshot: a commit, branch, tag or content id; where None, each call takes the newest one.
             embedder: search by words and meaning; by words alone where None.
         """
-        self._storage = storage
+        self._storage = check_kind(storage, GraphStorage, "storage", "what open_code opens")
         self._repository = repository
         self._snapshot = snapshot
         self._embedder = embedder

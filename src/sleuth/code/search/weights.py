@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Final
 
+from sleuth.arguments import check_kind
 from sleuth.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -29,8 +30,7 @@ def read_weights(weights: Mapping[str, float] | str | None) -> dict[str, float]:
     if isinstance(values, str):
         parts = (part.partition("=") for part in values.split(","))
         values = {name.strip(): _number(value) for name, _, value in parts}
-    if not isinstance(values, Mapping):
-        raise ArgumentError(f"weights must be a mapping of legs to numbers, got {weights!r}")
+    check_kind(values, Mapping, "weights", "a mapping of legs to numbers")
     for name, value in values.items():
         if name not in LEGS:
             raise ArgumentError(f"weights must be of {', '.join(LEGS)}, got {name!r}")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sleuth import platform
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_kind
 from sleuth.code.parsing.analyse import Analysed, Analyser, skipped
 from sleuth.code.parsing.labels import labels_of_path
 from sleuth.code.repository import git
@@ -130,6 +130,7 @@ def index_path(
         CodeError: an unknown revision, or git failed.
         IndexLockedError: another run is at work; names it.
     """
+    check_kind(storage, CodeStorage, "storage", "what open_code opens")
     if workers is not None:
         check_count(workers, "workers", least=1)
     index = partial(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from sleuth.arguments import check_kind
 from sleuth.code.repository.git import common_folder, worktree_of
 from sleuth.code.repository.objects import commit_named
 from sleuth.code.repository.sources import Checkout, source_at
@@ -112,8 +113,7 @@ def snapshot_named(
                 f"run `sleuth code index {repository.path}`"
             )
         return newest
-    if not isinstance(name, str):
-        raise ArgumentError(f"snapshot_id must be a commit, branch, tag, content id or None, got {name!r}")
+    check_kind(name, str, "snapshot_id", "a commit, branch, tag, content id or None")
     matches = [s for s in snapshots if s.id == name or name in s.names]
     matches = matches or [s for s in snapshots if len(name) >= 4 and s.id.startswith(name)]
     if not matches:

@@ -30,7 +30,7 @@ from sleuth.store.record.layout import (
     sound_files,
 )
 from sleuth.store.record.scan import batches_between, rows_between
-from sleuth.store.record.values import Counts, KnownFile, RecordedPassage, Row
+from sleuth.store.record.values import Counts, KnownFile, Row
 from sleuth.types import Chunk, StoredDocument
 
 if TYPE_CHECKING:
@@ -178,7 +178,12 @@ class IndexSnapshot:
 
     def chunk_values(self, document_id: str) -> list[Chunk]:
         """Return the chunks of a document as `Writer.put` takes them, in order."""
-        return [_chunk(row) for row in self._read(self._loaded.passages.stored, self._keys_of(document_id))]
+        chunks = []
+        for row in self._read(self._loaded.passages.stored, self._keys_of(document_id)):
+            end, last_line = row.start + len(row.text), row.line + row.lines
+            fields, metadata = from_json(row.fields), from_json(row.metadata)
+            chunks.append(Chunk(row.text, row.start, end, row.line, last_line, row.page, fields, metadata))
+        return chunks
 
     def files(self, names: Sequence[str]) -> dict[str, KnownFile]:
         """Return what `Writer.note_file` noted of these files, by name; absent where nothing is."""
@@ -286,10 +291,3 @@ def _document(row: DocumentRow, salt: int) -> StoredDocument:
     source, title = row.source or row.id, row.title or ""
     metadata = {"source": source, **({"title": title} if title else {}), **from_json(row.metadata)}
     return StoredDocument(row.id, source, title, row.content_hash.hex(), row.chunks, metadata)
-
-
-def _chunk(row: RecordedPassage) -> Chunk:
-    """Return a chunk as it was put."""
-    end, last_line = row.start + len(row.text), row.line + row.lines
-    fields, metadata = from_json(row.fields), from_json(row.metadata)
-    return Chunk(row.text, row.start, end, row.line, last_line, row.page, fields, metadata)

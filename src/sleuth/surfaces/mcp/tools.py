@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from sleuth.arguments import MOST_NAME, check_count, check_names
+from sleuth.arguments import MOST_NAME, MOST_QUERY, check_count, check_name, check_names
 from sleuth.engine import SearchRequest
 from sleuth.engine.every_line import matching_lines
 from sleuth.engine.reading import FetchedText, code_text, document_text, within
@@ -162,7 +162,7 @@ class Tools:
         from sleuth.filters import all_of, as_filter, field
 
         request = SearchRequest.read({"query": query, "k": k, "sources": sources, "fold_copies": True})
-        of_kind = field("kind") == _text(kind, "kind") if kind is not None else None
+        of_kind = field("kind") == check_name(kind, "kind", most=MOST_QUERY) if kind is not None else None
         tree = all_of(as_filter(request.filter), of_kind, self._below(path))
         with self._workspace.sources() as retriever:
             depth = max(request.k, DEFAULT_K)  # a grade does not depend on k
@@ -263,7 +263,7 @@ class Tools:
         is_code = self._sees_code and (engine is None or self._workspace.repositories())
         tree = self._below(path)
         matches = matching_lines(
-            _text(pattern, "pattern"),
+            check_name(pattern, "pattern", most=MOST_QUERY),
             self._workspace.snapshots_at(at) if is_code else [],
             engine,
             fixed=fixed,
@@ -288,7 +288,7 @@ class Tools:
         """List the commits that touched a file, lines of it (src/app.py:10-40) or a definition, newest first."""
         from sleuth.code.search.history import history_of
 
-        path, end = self._absolute(_text(name, "name")), call.offset + MOST_RESULTS
+        path, end = self._absolute(check_name(name, "name", most=MOST_QUERY)), call.offset + MOST_RESULTS
         names = [
             (snapshot, spelling)
             for snapshot in self._workspace.snapshots_at(at)
@@ -358,7 +358,7 @@ class Tools:
         if path is None:
             return None
         # Code is named by absolute paths, documents by those relative to the index.
-        absolute = self._absolute(_text(path, "path"))
+        absolute = self._absolute(check_name(path, "path", most=MOST_QUERY))
         return within("source", dict.fromkeys((absolute, self._name_of(absolute))))
 
     def _relative(self, path: str) -> str:
@@ -388,7 +388,7 @@ class Tools:
         Raises:
             ArgumentError: nothing that is indexed and may be seen.
         """
-        place = _PLACE.fullmatch(_text(id, "id"))
+        place = _PLACE.fullmatch(check_name(id, "id", most=MOST_QUERY))
         path, first_line, last_line, digest = self._absolute(id), None, None, ""
         if place is not None:
             path = self._absolute(place["path"])
@@ -422,12 +422,6 @@ class Tools:
             return {}
         spellings = (Navigator(snapshot).near(name) for snapshot in self._workspace.snapshots_at(at))
         return {"near": list(dict.fromkeys(chain.from_iterable(spellings)))}
-
-
-def _text(value: Any, argument: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ArgumentError(f"{argument} must be a text that is not blank, got {value!r}")
-    return value
 
 
 TOOLS: Final = (
