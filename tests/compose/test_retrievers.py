@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from sleuth.protocols import Reranker, Retriever
 from sleuth.testing.contracts import RerankerContract, RetrieverContract
 from sleuth.types import Explanation, PartReport, RetrievedItem
 from tests.embedders import Letters
-from tests.retrievers import ByLength, Fixed
+from tests.retrievers import ByLength, Fixed, ids
 
 
 def item(name: str, score: float | None = 1.0, text: str | None = None, **metadata: object) -> RetrievedItem:
@@ -38,10 +38,6 @@ def lexical() -> Fixed:
 
 def dense() -> Fixed:
     return Fixed(item("c", 0.875), item("e", 0.5), item("a", 0.125))
-
-
-def ids(items: Sequence[RetrievedItem]) -> list[str]:
-    return [it.id for it in items]
 
 
 def nested() -> Retriever:

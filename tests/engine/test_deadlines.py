@@ -8,9 +8,6 @@ from threading import Event
 import pytest
 
 from sleuth import ArgumentError, Document, Engine, RetrievalError, SleuthError
-from sleuth.cluster import ShardedEngine
-from sleuth.engine import search
-from sleuth.remote import cancellation as clock
 from sleuth.remote.cancellation import Cancellation, context_of
 
 
@@ -60,14 +57,13 @@ def test_no_answer_in_time_is_an_error(engine: Engine) -> None:
         engine.retrieve("tokens", legs=["dense"], deadline=0.2)
 
 
-def test_a_phrase_is_sought_until_the_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_phrase_is_sought_until_the_deadline(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading the passages that hold the words of a phrase ends at the deadline."""
-    monkeypatch.setattr(search, "_PIECE", 1)
-    monkeypatch.setattr(clock, "monotonic", count().__next__)
-    with ShardedEngine.open(tmp_path / "index", create=True, settings={"embedder": ""}) as engine:
-        engine.add([Document(f"red {n} blue", id=f"{n}") for n in range(200)])
-        with pytest.raises(RetrievalError, match="no part answered: lexical: no answer within 50 s"):
-            engine.retrieve('"red blue"', deadline=50, syntax=True)
+    monkeypatch.setattr("sleuth.engine.search._PIECE", 1)
+    monkeypatch.setattr("sleuth.remote.cancellation.monotonic", count().__next__)
+    engine.add([Document(f"red {n} blue", id=f"{n}") for n in range(200)])
+    with pytest.raises(RetrievalError, match="no part answered: lexical: no answer within 50 s"):
+        engine.retrieve('"red blue"', legs=["lexical"], deadline=50, syntax=True)
 
 
 @pytest.mark.parametrize("deadline", [0, -1, True, "1", float("nan")])

@@ -1,6 +1,7 @@
 """LocalKnowledgeBase has the requests, responses and errors of both AWS clients, over an index."""
 
 import json
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
@@ -11,7 +12,8 @@ from botocore.exceptions import ClientError
 
 from sleuth import Document, Engine
 from sleuth import knowledge_base as kb
-from sleuth.errors import KnowledgeBaseError
+from sleuth.errors import KnowledgeBaseError, LoadError, MissingPackageError
+from sleuth.knowledge_base.errors import wrapped
 from sleuth.knowledge_base.ingestion import MAX_DOCUMENTS
 from sleuth.knowledge_base.results import uri_of
 from sleuth.testing.aws import BedrockServer
@@ -341,3 +343,14 @@ def test_a_reader_with_a_bug(hybrid: Engine, bucket: Path, caplog: pytest.LogCap
     ):
         ingest(local)
     assert "a bug in a reader" in caplog.text
+
+
+MADE = type("Made", (ClientError,), {})({"Error": {"Code": "Slow"}}, "Retrieve")
+ERRORS = [LoadError("a.txt", "bad"), MissingPackageError("ray", "ray", "a cluster"), wrapped(MADE, "slow")]
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_errors_cross_processes(error: BaseException) -> None:
+    """Errors are pickled with their message and attributes."""
+    read = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+    assert (str(read), vars(read), type(read).__name__) == (str(error), vars(error), type(error).__name__)

@@ -16,8 +16,7 @@ class Words(Letters):
     """An embedder that counts words."""
 
     def __init__(self, dimension: int = 64, name: str = "words") -> None:
-        self.dimension = dimension
-        self.model, self.fingerprint = name, f"{name}-{dimension}"
+        self.dimension, self.model, self.fingerprint = dimension, name, f"{name}-{dimension}"
 
     def embed_query(self, text: str) -> list[float]:
         return embed(text)[: self.dimension]

@@ -86,9 +86,8 @@ def test_equal_passages_are_all_kept() -> None:
 
 def test_an_embedder_without_a_fingerprint() -> None:
     """An embedder without a fingerprint is refused before anything is created."""
-    nameless: Any = type("Nameless", (Letters,), {"fingerprint": None})()
     with pytest.raises(ArgumentError, match=r"embedder must have .* a fingerprint.* got Nameless"):
-        ChromaStore(None, embedder=nameless)
+        ChromaStore(None, embedder=type("Nameless", (Letters,), {"fingerprint": None})())
     with pytest.raises(ArgumentError, match="collection must suit Chroma, got 'a b': "):
         ChromaStore(None, "a b", embedder=Words())
 
