@@ -187,7 +187,8 @@ class SearchRequest(BaseRequest):
             type(self.min_score) in (int, float) and 0 <= self.min_score <= 1
         ):
             raise ArgumentError(f"min_score must be a number from 0 to 1, or None, got {self.min_score!r}")
-        check_kind(self.rerank, str | Reranker | None, "rerank", "a Reranker, the name of a model or None")
+        if self.rerank is not None:  # a protocol takes long to ask
+            check_kind(self.rerank, str | Reranker, "rerank", "a Reranker, the name of a model or None")
 
     def variety(self) -> dict[str, Any]:
         """Return the options that say which hits a list shows, as `sleuth.compose.variety.choose` takes them.

@@ -131,8 +131,10 @@ class QueryTerms(Generic[T]):
         """Return the words of a text whose token the first field holds in no live row, in order, without compounds."""
         pattern, splitting = next(iter(self._splittings.items()))
         cache = splitting.known
-        known_runs = (cache.get(run) or self._look_up(run, splitting) for run in pattern.findall(text))
-        return [word for run in known_runs for word in run.unheld]
+        words: list[str] = []
+        for run in pattern.findall(text):
+            words += (cache.get(run) or self._look_up(run, splitting)).unheld
+        return words
 
     def analyse(self, query: str) -> dict[str, dict[str, float]]:
         """Return what each token of a query counts, by field, whether the index holds it or not."""

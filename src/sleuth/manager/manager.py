@@ -362,7 +362,7 @@ def _check(
         argument = "k"
         check_count(k, least=1)
         argument = "synthesizer"
-        check_kind(synthesizer, Synthesizer | None, argument, "a Synthesizer or None")
+        check_kind(synthesizer, None | Synthesizer, argument, "a Synthesizer or None")
         for argument, listener in listeners.items():
             check_kind(listener, Callable | None, argument, "callable")
     except ArgumentError as error:
