@@ -154,7 +154,7 @@ def _made_newest(
     """Return a snapshot that is the newest one from now on, with these branches and tags."""
     if snapshot.id == storage.snapshot(repository).id or not storage.writable:
         return snapshot
-    with suppress(StoreError):  # another run writes, and makes its own snapshot the newest
+    with suppress(StoreError), storage.writing(0):  # or another run makes its own the newest
         storage.complete(repository.id, snapshot.id, names, storage.members(repository.id, snapshot.id))
         storage.note()
     return _completed(storage, repository, snapshot.id) or snapshot
