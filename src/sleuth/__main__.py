@@ -14,9 +14,7 @@ def main() -> None:
             signal.signal(signal.SIGTERM, signal.default_int_handler)
         # Start-up work that a single command does not need, and that together takes over a tenth of its time.
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it searches every installed package
-        os.environ.setdefault(
-            "OPENBLAS_NUM_THREADS", "1"
-        )  # starting threads takes time, and no matrix is large
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads take time to start; no matrix is large
         gc.set_threshold(100_000)  # imports make many objects and no garbage
         atexit.register(gc.freeze)  # the objects need not be collected when the process ends
         from sleuth.surfaces.cli.main import main as run

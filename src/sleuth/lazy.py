@@ -35,9 +35,8 @@ def exports_of(
                 raise AttributeError(name)
             from pathlib import Path
 
-            stubs = sorted(
-                Path(file).parent.glob("*/__init__.pyi")
-            )  # of the packages directly below this one
+            # Of the packages directly below this one.
+            stubs = sorted(Path(file).parent.glob("*/__init__.pyi"))
             below = [stub.parent.name for stub in stubs if name in _homes(stub.read_text("utf8"))]
             hint = " or ".join(f"use `from {package}.{child} import {name}`" for child in below)
             hint = hint or f"it has {', '.join(sorted(homes))}"

@@ -247,10 +247,8 @@ class Answering:
         from sleuth.text.languages import LANGUAGES
         from sleuth.text.snippets import snippet
 
-        language = (
-            LANGUAGES.get(str(item.metadata.get("language"))) if self.settings.tells_languages else None
-        )
-        analyzer = get_analyzer(language.analyzer if language else self.settings.analyzer)
+        rules = LANGUAGES.get(str(item.metadata.get("language"))) if self.settings.tells_languages else None
+        analyzer = get_analyzer(rules.analyzer if rules else self.settings.analyzer)
         return snippet(item.text, query, analyzer, width=width)
 
     def search(

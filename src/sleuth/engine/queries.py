@@ -57,9 +57,8 @@ class QueryCondition:
             holds = any(values_with(self.text, values, tokens, analyzer))
         else:
             texts = [item.text, *(str(item.metadata.get(key) or "") for key in ("title", "heading"))]
-            holds = (
-                any(analyzer.hold([texts], tokens)) if tokens else not self.excluded
-            )  # no word says nothing
+            # What has no word says nothing.
+            holds = any(analyzer.hold([texts], tokens)) if tokens else not self.excluded
         return holds is not self.excluded
 
 

@@ -215,9 +215,8 @@ class EncoderReranker:
         cosines = np.zeros(len(items))
         cosines[:n] = unit(vectors) @ unit_query(self.embedder, query)
         values = [item.score for item in items if item.score is not None]
-        values = (
-            values if len(values) == len(items) else list(range(len(items), 0, -1))
-        )  # evenly down by place
+        # Else evenly down by place.
+        values = values if len(values) == len(items) else list(range(len(items), 0, -1))
         closeness, former = _shares(cosines, n), _shares(np.array(values, np.float64), n)
         closeness[n:] = 0
         scores = (former + self.weight * closeness) / (1 + self.weight)

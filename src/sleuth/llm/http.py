@@ -200,11 +200,9 @@ class JsonClient:
                     message = error_message(json.loads(text))
                 except (ValueError, RecursionError):
                     message = None
-                reason = (
-                    message if message is not None else text or responses.get(response.status, "no message")
-                )
+                text = text or responses.get(response.status, "no message")
                 after = retry.retry_after(response.headers.get("Retry-After"))
-                reason = self.mask.hide(reason)[:_MESSAGE]
+                reason = self.mask.hide(text if message is None else message)[:_MESSAGE]
                 raise StatusError(response.status, reason, after=after, structured=message is not None)
 
         with self.described(path):

@@ -94,9 +94,7 @@ def tables_of(source: bytes, language: str) -> Tables:
     bindings = place_bindings(bound, spans)
     placed = place_uses(_split_quoted(source, uses), lines.newlines, spans, _MAX_QUALIFIER)
     references = _keep_meant(source, placed, bindings, definitions, imports)
-    if language in _CAPITALS and len(
-        references
-    ):  # calls of names such as `Order`, unlike `ORDER`, make an object
+    if language in _CAPITALS and len(references):  # a call of `Order`, unlike one of `ORDER`, makes an object
         first = np.frombuffer(source, np.uint8)[references[:, _NAME]]
         calls = (references[:, _ROLE] == _CALL) & ((first < ord("a")) | (first > 127))
         for row in np.flatnonzero(calls).tolist():
@@ -170,10 +168,7 @@ class _Conditional(NamedTuple):
     def is_torn(self) -> bool:
         """Whether it does not stand between statements, or a branch does not hold whole ones."""
         codes = [b" ".join(branch) for branch in self.branches if branch]
-        counts = (
-            (code.count(opening), code.count(closing)) for code in codes for opening, closing in _BRACKETS
-        )
-        is_closed = all(opened == closed for opened, closed in counts)
+        is_closed = all(code.count(first) == code.count(last) for code in codes for first, last in _BRACKETS)
         is_between = self.sign_before in (b";", b"{", b"}", b":")
         return not (is_between and is_closed and all(map(_STATEMENTS.fullmatch, codes)))
 

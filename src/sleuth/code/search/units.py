@@ -14,7 +14,7 @@ single line between definitions comes after them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -79,35 +79,8 @@ def whole_definitions(
     ranking: list[tuple[float, int, _RankedUnit, Piece, float]] = []
     for place, file in enumerate(files, 1):
         check_cancelled()
-        piece, row = piece_of_file[file], snapshot.files[file]
-        detail = snapshot.detail(row)
-        name = row.path.rpartition("/")[2]
-        called = {f.name.rpartition(".")[2] for f in query.frames if f.path.rpartition("/")[2] == name}
-        units: list[range] = []
-        stop = 0
-        while stop < len(detail.chunks):  # definition by definition
-            unit = unit_at(detail.chunks, stop)
-            stop = unit.stop
-            if allowed.allows(file, unit[0]):
-                units.append(unit)
-        chunk_keys = range(row.first_chunk, row.first_chunk + len(detail.chunks))
-        rows = {name: [by_key.get(key, 0.0) for key in chunk_keys] for name, by_key in scores.items()}
-        words = {name: [max(values[u.start : u.stop]) for u in units] for name, values in rows.items()}
-        if similar is not None and not any(words["text"]):
-            words["text"] = [similar.share_of(file, unit) for unit in units]
-        peaks = {name: max(values, default=0.0) or 1.0 for name, values in words.items()}
-        answers: list[_RankedUnit] = []  # of the file, at least the definition of its piece
-        for at, unit in enumerate(units):
-            shares = {name: values[at] / peaks[name] for name, values in words.items()}
-            if any(shares.values()) or piece.chunk in unit:
-                first, last_chunk = detail.chunks[unit[0]], detail.chunks[unit[-1]]
-                in_frame = first.symbol >= 0 and detail.symbols[first.symbol].name in called
-                size = min(1.0, math.log1p(last_chunk.end - first.start + 1) / math.log1p(_LONG))
-                facts = shares | {"frame": float(in_frame), "size": size}
-                is_lone_line = first.start == last_chunk.end and first.kind in ("outline", "module")
-                value = 0.0 if is_lone_line else sum(WEIGHTS[name] * value for name, value in facts.items())
-                answers.append(_RankedUnit(value, unit, facts))
-        answers.sort(key=lambda answer: (-answer.value, answer.unit[0]))
+        piece = piece_of_file[file]
+        answers = _definitions_of(snapshot, query, piece, scores, allowed=allowed, similar=similar)
         peak = (answers[0].value if answers else 0.0) or 1.0
         for n, answer in enumerate(answers, 1):
             ranking.append((1 / (place * n**_DEPTH), -place, answer, piece, answer.value / peak))
@@ -120,3 +93,45 @@ def whole_definitions(
         why = Explanation("definition", score, _FORMULA, facts, (piece.explanation,))
         hits.append(replace(piece, chunk=unit[0], parts=len(unit), score=score, explanation=why))
     return hits
+
+
+def _definitions_of(
+    snapshot: Snapshot,
+    query: Query,
+    piece: Piece,
+    scores: Mapping[str, Mapping[int, float]],
+    *,
+    allowed: CodeFilter,
+    similar: Similar | None,
+) -> list[_RankedUnit]:
+    """Return what answers in the file of a piece, best first; at least the definition of it."""
+    row = snapshot.files[piece.file]
+    detail = snapshot.detail(row)
+    name = row.path.rpartition("/")[2]
+    called = {f.name.rpartition(".")[2] for f in query.frames if f.path.rpartition("/")[2] == name}
+    units: list[range] = []
+    stop = 0
+    while stop < len(detail.chunks):  # definition by definition
+        unit = unit_at(detail.chunks, stop)
+        stop = unit.stop
+        if allowed.allows(piece.file, unit[0]):
+            units.append(unit)
+    chunk_keys = range(row.first_chunk, row.first_chunk + len(detail.chunks))
+    rows = {name: [by_key.get(key, 0.0) for key in chunk_keys] for name, by_key in scores.items()}
+    words = {name: [max(values[u.start : u.stop]) for u in units] for name, values in rows.items()}
+    if similar is not None and not any(words["text"]):
+        words["text"] = [similar.share_of(piece.file, unit) for unit in units]
+    peaks = {name: max(values, default=0.0) or 1.0 for name, values in words.items()}
+    answers: list[_RankedUnit] = []
+    for at, unit in enumerate(units):
+        shares = {name: values[at] / peaks[name] for name, values in words.items()}
+        if any(shares.values()) or piece.chunk in unit:
+            first, last_chunk = detail.chunks[unit[0]], detail.chunks[unit[-1]]
+            in_frame = first.symbol >= 0 and detail.symbols[first.symbol].name in called
+            size = min(1.0, math.log1p(last_chunk.end - first.start + 1) / math.log1p(_LONG))
+            facts = shares | {"frame": float(in_frame), "size": size}
+            is_lone_line = first.start == last_chunk.end and first.kind in ("outline", "module")
+            value = 0.0 if is_lone_line else sum(WEIGHTS[name] * value for name, value in facts.items())
+            answers.append(_RankedUnit(value, unit, facts))
+    answers.sort(key=lambda answer: (-answer.value, answer.unit[0]))
+    return answers

@@ -335,9 +335,8 @@ class CodeStorage(Closing):
         key = (repository.id, info.id, folders)
         with self._guard:
             snapshot = self._snapshots.pop(key, None)
-        if (
-            snapshot is None or snapshot.info.started != info.started
-        ):  # another process pruned it and began anew
+        # Another process may have pruned it and begun anew.
+        if snapshot is None or snapshot.info.started != info.started:
             snapshot = Snapshot(self, repository, info, folders)
         snapshot.info = info  # its names may be others
         with self._guard:
