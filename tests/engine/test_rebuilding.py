@@ -1,4 +1,4 @@
-"""An index of an earlier format is made again in its place, with all that it holds."""
+"""An index of another format is made again in its place, with all that it holds."""
 
 import re
 import shlex
@@ -24,9 +24,9 @@ from sleuth.store.store import Store
 from tests.code.conftest import write
 
 
-@pytest.fixture(params=[2, 77])
-def older(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """An index of two files, one of them gone, and a document of a program; 2 has notes, 77 a table of files."""
+@pytest.fixture
+def older(tmp_path: Path) -> Path:
+    """An index of two files, one of them gone, and a document of a program, in a format that is not known."""
     files = {"a.md": "# Otters\n\nAn otter swims.\n", "gone.md": "# Weasels\n\nA weasel runs.\n"}
     folder = write(tmp_path / "docs", files)
     index = tmp_path / "index"
@@ -34,10 +34,7 @@ def older(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
         engine.index([folder], options={"include": ["*.md"]})
         engine.add([Document("A badger digs.", {"year": 2020}, id="api")])
     (folder / "gone.md").unlink()
-    notes = "INSERT INTO meta SELECT 'note root ' || name, options FROM files WHERE options IS NOT NULL"
-    change(
-        index, f"PRAGMA user_version = {request.param}", *([notes, "DROP TABLE files"] * (request.param == 2))
-    )
+    change(index, "PRAGMA user_version = 77")
     return index
 
 

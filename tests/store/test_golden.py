@@ -35,12 +35,10 @@ def test_golden_index(folder: Path, tmp_path: Path) -> None:
         assert faults(store) == []
 
 
-@pytest.mark.parametrize("folder", sorted(HERE.glob("earlier-*")), ids=lambda folder: folder.name)
-def test_an_earlier_format_is_taken_over(folder: Path, tmp_path: Path) -> None:
-    """Passages and vectors of an index of an earlier format are those of the index in its place."""
+def test_an_index_is_taken_over(tmp_path: Path) -> None:
+    """Passages and vectors of an index are those of the index in its place."""
     path = tmp_path / "index"
-    shutil.copytree(folder, path)
-    (path / "segments").mkdir(exist_ok=True)
+    shutil.copytree(NEWEST / "index", path)
     with rebuilding(path) as beside, Store.open(beside) as store, store.writer() as writer:
         take_over(path, writer)
     expected = json.loads((NEWEST / "expected.json").read_text(encoding="utf8"))

@@ -1,10 +1,10 @@
-"""Makes a database of an index folder again, in the place of one of an earlier format."""
+"""Makes a database of an index folder again, in the place of one that this version does not open."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import mkdtemp
@@ -17,9 +17,7 @@ from sleuth.store.catalogue.views import passages_of
 from sleuth.store.disk.files import DOCUMENTS, Names, failing_disk, make_folder
 from sleuth.store.health.opening import create
 from sleuth.store.record import layout as record
-from sleuth.store.record.batch import DocumentBatch
 from sleuth.store.record.scan import batches_between
-from sleuth.store.record.values import RecordedPassage
 from sleuth.store.writing.pending import BATCH_BYTES
 from sleuth.store.writing.writer import Writer
 
@@ -103,68 +101,29 @@ def rebuilding(path: str | os.PathLike[str], *, timeout: float = 10.0) -> Iterat
         yield beside
 
 
-def take_over(path: str | os.PathLike[str], writer: Writer) -> dict[str, str] | None:
+def take_over(path: str | os.PathLike[str], writer: Writer) -> None:
     """Copy documents with their texts, files and vectors from the index at `path` into that of a writer.
 
     No file has a version then, so that the next run over them reads those that are still there.
-
-    Returns:
-        The notes of an index of format 1 or 2, which had them instead of a table of files; None for later ones.
 
     Raises:
         IndexDamagedError: as `rebuilding`.
     """
     folder = schema.folder_at(path)
     with reading(folder, DOCUMENTS) as connection:
-        tables = {
-            name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
-        }
-        for batch in _batches_in(folder, connection, tables):
+        passages = passages_of(folder / DOCUMENTS.segments, connection)
+        connection.let_go()  # nobody else writes, and what is held is not closed
+        for batch, _ in batches_between(connection, passages, 1, 1 << 62, BATCH_BYTES):
             writer.put_batch(batch)
             writer.commit()
-        if "files" in tables:
-            rows = connection.execute(f"SELECT {record.FILE_COLUMNS} FROM files")
-            for row in record.sound_files(rows, connection.salt):
-                writer.note_file(row.name, **row._replace(version=None).facts)
+        rows = connection.execute(f"SELECT {record.FILE_COLUMNS} FROM files")
+        for row in record.sound_files(rows, connection.salt):
+            writer.note_file(row.name, **row._replace(version=None).facts)
         for model, fingerprint in connection.execute("SELECT model, fingerprint FROM models").fetchall():
             vectors = connection.execute("SELECT hash, vector FROM embeddings WHERE model = ?", (model,))
             while rows_of_model := vectors.fetchmany(record.MANY):
                 by_hash = {digest.hex(): vector for digest, vector in rows_of_model}
                 writer.put_embeddings(fingerprint, by_hash)
-        if "files" in tables:
-            return None
-        notes = connection.execute("SELECT substr(name, 6), value FROM meta WHERE name GLOB 'note *'")
-        return dict(notes.fetchall())
-
-
-def _batches_in(
-    folder: Path, connection: record.Connection, tables: Collection[str]
-) -> Iterator[DocumentBatch]:
-    """Yield all documents; format 1 has their texts in the table `chunks`, and checksums of 1 and 2 cover more."""
-    passages = None if "chunks" in tables else passages_of(folder / DOCUMENTS.segments, connection)
-    connection.let_go()  # nobody else writes, and what is held is not closed
-    if passages is not None and "files" in tables:
-        yield from (batch for batch, _ in batches_between(connection, passages, 1, 1 << 62, BATCH_BYTES))
-        return
-    columns, batch = ", ".join(RecordedPassage._fields), DocumentBatch()
-    for row in connection.execute(f"SELECT {record.DOCUMENT_COLUMNS} FROM documents ORDER BY key"):
-        document = record.DocumentRow._make(row)
-        keys = range(document.key, document.key + document.chunks)
-        if passages is None:
-            chunks = connection.execute(
-                f"SELECT {columns} FROM chunks WHERE key BETWEEN ? AND ? ORDER BY key",
-                (keys.start, keys.stop - 1),
-            )
-            batch.add_stored(document, [RecordedPassage._make(chunk) for chunk in chunks])
-        else:
-            try:
-                batch.add_stored(document, passages.stored(list(keys)))
-            except LookupError:
-                raise record.damaged_row(document.id) from None
-        if batch.characters >= BATCH_BYTES:
-            yield batch
-            batch = DocumentBatch()
-    yield batch
 
 
 @contextmanager
