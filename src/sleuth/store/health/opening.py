@@ -22,7 +22,7 @@ DOCUMENTS_SCHEMA = Schema(
     DOCUMENTS,
     record.FORMAT,
     record.SCHEMA,
-    "`sleuth index --rebuild --index {}` makes it again from format 3 on; index the files of others with --index FOLDER",
+    "`sleuth index --rebuild --index {}` makes it again from format 3 on; index files of others with --index FOLDER",
 )
 
 
