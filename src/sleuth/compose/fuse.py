@@ -89,9 +89,6 @@ class Fused:
             normalise(pool.scores.astype(np.float64), self.method, self.rank_constant) for pool in self.pools
         ]
 
-    def __len__(self) -> int:
-        return len(self.keys)
-
     def explain(self, i: int, parts: Mapping[str, Explanation] | None = None) -> Explanation:
         """Explain the score of hit i: one part for each leg that found it, with the leg's own explanation inside."""
         by_leg: list[Explanation] = []
@@ -124,6 +121,7 @@ def fuse_hits(
     *,
     rank_constant: float = RANK_CONSTANT,
     order: Order | None = None,
+    ordered: bool = True,
 ) -> Fused:
     """Return the best `k` of several pools, by the scores that `method` gives them.
 
@@ -134,6 +132,7 @@ def fuse_hits(
         k: None for all.
         rank_constant: above 0; used by "rrf" only.
         order: called only with keys that tie among the best `k`; None orders ties by key.
+        ordered: whether the order of ties matters, beyond which of them are among the best `k`.
 
     Raises:
         ArgumentError: an unknown method or leg, or a number that breaks its rule.
@@ -142,7 +141,7 @@ def fuse_hits(
     leg_weights = _check(legs, weights, method, rank_constant)
     pools = tuple(hits_by_leg.values())
     keys, scores = unite(pools, leg_weights, method, rank_constant)
-    places = best_places(keys, scores, len(keys) if k is None else k, order)
+    places = best_places(keys, scores, len(keys) if k is None else k, order, ordered=ordered)
     return Fused(keys[places], scores[places], legs, leg_weights, method, rank_constant, pools)
 
 
@@ -165,11 +164,11 @@ def _check(
 
 
 def best_places(
-    keys: NDArray[np.int64], scores: NDArray[np.float64], k: int, order: Order | None
+    keys: NDArray[np.int64], scores: NDArray[np.float64], k: int, order: Order | None, *, ordered: bool = True
 ) -> NDArray[np.int64]:
-    """Return the places of the best `k` scores, best first, ties by `order`, which is called once for all of them."""
+    """Return the places of the best `k` scores, best first, ties by `order`, called once for all of them, if at all."""
     order_of_places, is_any_tied = best(scores, k)
-    if not is_any_tied:
+    if not is_any_tied or not (ordered or len(order_of_places) > k):
         return order_of_places
     values = scores[order_of_places]
     is_tied = np.zeros(len(values) + 1, np.bool_)

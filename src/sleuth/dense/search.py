@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -95,17 +96,8 @@ class DenseSearcher(LegSearcher[Vector]):
         self._lists = [lists_in(segments[i].arrays) for i in self._by_size]
         list_spread = max((float(view.meta.get("list_spread", 0)) for view in segments), default=0.0)
         self._list_spread = LIST_CERTAINTY * list_spread
-        self._arrays = [
-            (
-                view.arrays["codes"],
-                view.arrays["factors"],
-                view.arrays["vectors"],
-                view.arrays["centre"],
-                view.tie_ranks,
-                view.keys,
-            )
-            for view in segments
-        ]
+        scanned = itemgetter("codes", "factors", "vectors", "centre")
+        self._arrays = [(*scanned(view.arrays), view.tie_ranks, view.keys) for view in segments]
         self._rows = sum(map(len, segments))
         self._whole = [(*self._arrays[i], segments[i].live) for i in self._by_size]
         self.tokens: list[matching.Part] | None = None  # where every segment keeps them

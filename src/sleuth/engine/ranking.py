@@ -233,6 +233,7 @@ def _fused(
         max(k, matcher.depth) if matcher else k,
         rank_constant=fusion.rank_constant,
         order=version.asked.order,
+        ordered=matcher is None or k > matcher.depth,  # else all are ordered below
     )
     scores, values, places = fused_hits.scores, np.zeros(0), np.arange(len(fused_hits.keys))
     if matcher is not None and len(fused_hits.keys) > 1:

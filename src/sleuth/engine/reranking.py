@@ -42,6 +42,7 @@ WEIGHT = 2.0
 """Of the similarity, beside the score that a passage had (docs/measured/neural.md)."""
 TOGETHER = 4
 """Passages that are embedded before the clock is looked at."""
+_FOREIGN: Final = LANGUAGES.keys() - {ENGLISH}
 IN_MEMORY = 5_000
 """Vectors that a process keeps: 8 MB at 384 dimensions."""
 
@@ -173,10 +174,9 @@ NOT_RERANKED: Final = Reranking(None)
 
 def are_english(query: str, items: Sequence[RetrievedItem]) -> bool:
     """Return whether neither a query nor most of its passages are known to be in another language."""
-    codes = LANGUAGES.keys() - {ENGLISH}
-    foreign_count = sum(str(item.metadata.get("language")) in codes for item in items)
+    foreign_items = [item for item in items if str(item.metadata.get("language")) in _FOREIGN]
     language = language_of_query(tuple(query.casefold().split())).code
-    return language not in codes and 2 * foreign_count <= len(items)
+    return language not in _FOREIGN and 2 * len(foreign_items) <= len(items)
 
 
 @dataclass(frozen=True)

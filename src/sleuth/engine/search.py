@@ -276,7 +276,7 @@ class Searchers:
         return self.words.held(tokens)
 
     def unheld(self, text: str, snapshot: IndexSnapshot) -> list[str]:
-        """Return the words of a text whose token the text of no row holds, in order, without compounds."""
+        """Return the words of a text that no row holds, whatever its language, in order, without compounds."""
         return self.words.unheld(text)
 
     def like(self, word: str, edits: int, most: int, snapshot: IndexSnapshot) -> Tally:

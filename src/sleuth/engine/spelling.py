@@ -130,22 +130,11 @@ def misspellings(words: Iterable[str], version: Pinned) -> list[Misspelling]:
 
 def unknown_words(text: str, version: Pinned) -> list[str]:
     """Return the words of a query that no passage holds, each once, in order."""
-    searchers, snapshot, analyzer = version.searchers, version.snapshot, version.analyzer
-    unheld = searchers.unheld(text, snapshot)
+    unheld = version.searchers.unheld(text, version.snapshot)
     if not unheld:  # as of most queries, whose language need not be found then
         return []
-    expected = stops_in(text, analyzer).union(_ASKS_FOR_A_MEASURE.findall(text))
-    words = [word for word in dict.fromkeys(unheld) if word not in expected]
-    _, *other_groups = searchers.words.groups()
-    if not other_groups:
-        return words
-    # Passages may hold some of them whose words are read by the rules of another language; "" is one of its stop words.
-    analyzers = list(map(searchers.words.analyzer_of, other_groups))
-    tokens_by_word = {
-        word: {token for analyzer in analyzers for token in analyzer.tokens(word) or [""]} for word in words
-    }
-    rarity = searchers.idf({UNKNOWN}.union(*tokens_by_word.values()), snapshot) | {"": 0.0}
-    return [word for word in words if all(rarity[token] >= rarity[UNKNOWN] for token in tokens_by_word[word])]
+    expected = stops_in(text, version.analyzer).union(_ASKS_FOR_A_MEASURE.findall(text))
+    return [word for word in dict.fromkeys(unheld) if word not in expected]
 
 
 def _nearest(word: str, version: Pinned) -> str:

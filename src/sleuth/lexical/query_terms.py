@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeAlias, Type
 
 from sleuth.lexical.by_language import field_language
 from sleuth.lexical.terms import tally, terms_of_word
-from sleuth.text.analyzers import MAX_TOKEN, Analyzer, WordRule
+from sleuth.text.analyzers import MAX_TOKEN, Analyzer, WordRule, readings
 from sleuth.text.detection import QueryLanguage, language_of_query
 
 if TYPE_CHECKING:
@@ -37,19 +37,12 @@ _REMEMBERED = 1 << 13
 """Most words whose terms are cached; then the cache is emptied."""
 
 
-class _Rule(NamedTuple, Generic[T]):
-    """What finds the term of a word in a field."""
-
-    terms: Index[T]
-    word: WordRule
-
-
 class _Run(NamedTuple, Generic[T]):
     """What a run of a query stands for.
 
     Attributes:
         terms: those that some live row holds, of all fields.
-        unheld: its words, as they are written, whose token the first field of these runs holds in no live row.
+        unheld: its words, as they are written, that no live row holds, whatever the language of the row.
     """
 
     terms: tuple[T, ...]
@@ -70,14 +63,13 @@ class _Splitting(NamedTuple, Generic[T]):
     known: dict[str, _Run[T]]
     of_thread: threading.local
 
-    def rules(self) -> list[_Rule[T]] | None:
+    def rules(self) -> list[tuple[Index[T], WordRule]] | None:
         """Return what finds the terms of a word in this thread, by field; None where the case of words matters."""
         try:
-            rules: list[_Rule[T]] | None = self.of_thread.rules
+            rules: list[tuple[Index[T], WordRule]] | None = self.of_thread.rules
         except AttributeError:
-            by_field = [(terms, analyzer.word_rule()) for terms, analyzer in self.fields]
-            rules = [_Rule(terms, rule) for terms, rule in by_field if rule]
-            self.of_thread.rules = rules = rules if len(rules) == len(by_field) else None
+            rules = [(terms, rule) for terms, analyzer in self.fields if (rule := analyzer.word_rule())]
+            self.of_thread.rules = rules = rules if len(rules) == len(self.fields) else None
         return rules
 
 
@@ -100,7 +92,7 @@ class QueryTerms(Generic[T]):
             splitting = splittings.setdefault(analyzer.run, _Splitting(name, [], {}, threading.local()))
             splitting.fields.append((indexes[name], analyzer))
         self._splittings = splittings
-        self._analyzers = analyzers
+        self._analyzers, self._indexes = analyzers, indexes
         self._languages = {name: field_language(name) for name in analyzers}
         readers = (analyzer.run for analyzer in analyzers.values() if analyzer.reads_language)
         self._reading = next(readers, None)  # the runs of an analyzer that reads words of a language
@@ -128,7 +120,7 @@ class QueryTerms(Generic[T]):
         return counts
 
     def unheld(self, text: str) -> list[str]:
-        """Return the words of a text whose token the first field holds in no live row, in order, without compounds."""
+        """Return the words of a text that no live row holds, whatever its language, in order, without compounds."""
         pattern, splitting = next(iter(self._splittings.items()))
         cache = splitting.known
         words: list[str] = []
@@ -159,18 +151,25 @@ class QueryTerms(Generic[T]):
         """Return what one run stands for, and remember it."""
         rules = splitting.rules() if run.isascii() and run.isalnum() else None
         if rules is not None:
-            word = run.lower()
-            terms = tuple(terms_of_word(word, rules)) if len(word) <= MAX_TOKEN else ()
+            terms, tokens = terms_of_word(run.lower(), rules) if len(run) <= MAX_TOKEN else ([], {""})
+            if len(self._splittings) > 1:
+                tokens |= readings(run, self._analyzers.values())
+            unheld = [] if terms or self._may_hold(tokens) else [run]
         else:
             candidates = [
                 terms_of_field.held(token)
                 for terms_of_field, analyzer in splitting.fields
                 for token in analyzer.tokens_of([run])
             ]
-            terms = tuple(term for term in candidates if term is not None)
+            terms = [term for term in candidates if term is not None]
+            held_tokens = {term.token for term in terms if term.field == splitting.name}
+            words = self._analyzers[splitting.name].unheld(run, held_tokens)
+            unheld = [word for word in words if not self._may_hold(readings(word, self._analyzers.values()))]
         if len(splitting.known) >= _REMEMBERED:
             splitting.known.clear()
-        held_tokens = {term.token for term in terms if term.field == splitting.name}
-        unheld = () if rules and held_tokens else self._analyzers[splitting.name].unheld(run, held_tokens)
-        splitting.known[run] = known = _Run(terms, tuple(unheld))
+        splitting.known[run] = known = _Run(tuple(terms), tuple(unheld))
         return known
+
+    def _may_hold(self, tokens: set[str]) -> bool:
+        """Return whether a live row may hold a word with these `readings`."""
+        return "" in tokens or any(any(map(index.held, tokens)) for index in self._indexes.values())

@@ -290,7 +290,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         return [token for token in tokens if text.held(token) is not None]
 
     def unheld(self, text: str) -> list[str]:
-        """Return the words of a text whose token the text of no row holds, in order, without compounds."""
+        """Return the words of a text that no row holds, whatever its language, in order, without compounds."""
         return self._query_terms.unheld(text)
 
     def idf(self, terms: Iterable[str]) -> dict[str, float]:

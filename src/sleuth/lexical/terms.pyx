@@ -118,7 +118,7 @@ cdef class FieldIndex:
 
 
 def terms_of_word(str word not None, list rules not None):
-    """Return the term of a word in each field that has one.
+    """Return the term of a word in each field that has one, and its tokens in all of them, "" where it is a stop word.
 
     Args:
         word: of ASCII letters and digits, in small letters.
@@ -126,19 +126,24 @@ def terms_of_word(str word not None, list rules not None):
             field is asked with, by `held`.
     """
     cdef list terms = []
+    cdef set tokens = set()
     cdef tuple rule, of_words
     cdef str token
     for each in rules:
         rule = <tuple>each  # named tuples, which Cython would unpack by iteration
         of_words = <tuple>rule[1]
+        if word in of_words[0]:
+            tokens.add("")
+            continue
         token = word if of_words[1] is str else of_words[1](word)
         if not PyUnicode_IS_ASCII(token):
             token = of_words[2](token)
+        tokens.add(token)
         index = rule[0]
         term = (<FieldIndex>index).held(token) if type(index) is FieldIndex else index.held(token)
-        if term is not None and word not in of_words[0]:
+        if term is not None:
             terms.append(term)
-    return terms
+    return terms, tokens
 
 
 def tally(list words not None):

@@ -264,6 +264,11 @@ class Analyzer:
 _CAPITALS = {ord(c): c.lower() for c in _LETTERS.upper()}
 
 
+def readings(word: str, analyzers: Iterable[Analyzer]) -> set[str]:
+    """Return the tokens of a word by the rules of several languages; "" stands for those whose stop word it is."""
+    return {token for analyzer in analyzers for token in analyzer.tokens(word) or [""]}
+
+
 def _lower(run: str) -> str:
     """ASCII capitals lowered; other letters are folded later, with their marks, and lengths stay."""
     return run.lower() if run.isascii() else run.translate(_CAPITALS)

@@ -19,6 +19,7 @@ from sleuth.engine.search import PoolRequest, matchers_of, vector_leg, words_amo
 from sleuth.engine.selection import Count, Facet, MetadataKey, ordered_types
 from sleuth.store import Corpus, Hits, best_hits
 from sleuth.store.legs.searching import Tally, greatest
+from sleuth.text.analyzers import readings
 from sleuth.types import PartReport
 
 if TYPE_CHECKING:
@@ -152,9 +153,16 @@ class GatheredSearchers:
         return list(filter(counts.__getitem__, names))
 
     def unheld(self, text: str, snapshot: GatheredSnapshot) -> list[str]:
-        """Return the words of a text whose token the text of no row holds, in order, without compounds."""
-        spans = self.words.analyzer.spans(text)
-        return self.words.analyzer.unheld(text, {*self.held({token for _, _, token in spans}, snapshot)})
+        """Return the words of a text that no row holds, whatever its language, in order, without compounds."""
+        analyzer = self.words.analyzer
+        words = analyzer.unheld(text, {*self.held(analyzer.tokens(text), snapshot)})
+        analyzers = list(map(self.words.analyzer_of, self.words.groups()))
+        tokens_by_word = {word: readings(word, analyzers) for word in words}
+        names = set[str]().union(*tokens_by_word.values())
+        self._count({self.word_leg: dict.fromkeys(self.words.groups(), names)}, snapshot)
+        counts = self.corpora[self.word_leg].counts.values()
+        held_tokens = {token for token in names if not token or any(group.get(token) for group in counts)}
+        return [word for word in words if held_tokens.isdisjoint(tokens_by_word[word])]
 
     def like(self, word: str, edits: int, most: int, snapshot: GatheredSnapshot) -> Tally:
         """Return the words that are written like one, by group, with the rows of all shards that hold each."""

@@ -186,7 +186,7 @@ class TermSearcher(LegSearcher[Q]):
 
     @abstractmethod
     def unheld(self, text: str) -> list[str]:
-        """Return the words of a text whose token the text of no row holds, in order, without compounds."""
+        """Return the words of a text that no row holds, whatever its language, in order, without compounds."""
 
     @abstractmethod
     def word(self, token: str, group: str = "") -> Q:
