@@ -122,11 +122,6 @@ def write_at(fd: int, data: bytes, offset: int) -> None:
         file.write(data)
 
 
-class PrivateMemory(mmap.mmap):
-    def __new__(cls, size: int) -> Self:
-        return super().__new__(cls, -1, size)
-
-
 def start_apart(command: list[str], *, inherited: object = (), **options: Any) -> subprocess.Popen[bytes]:
     assert not inherited
     return subprocess.Popen(command, **options)

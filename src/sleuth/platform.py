@@ -170,13 +170,6 @@ def user() -> int:
 # --- memory
 
 
-class PrivateMemory(mmap.mmap):
-    """Zeros that go back to the system as soon as nobody has them."""
-
-    def __new__(cls, size: int) -> Self:
-        return super().__new__(cls, -1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-
-
 def let_go(mapped: mmap.mmap, start: int = 0, size: int | None = None) -> None:
     """Give back the memory of `size` bytes of a mapped file from a page's start; they are read again if asked for."""
     mapped.madvise(mmap.MADV_DONTNEED, start, len(mapped) - start if size is None else size)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sleuth.columns import build
 from sleuth.columns.column import (
     NO_FLOATS,
     NO_INTEGERS,
@@ -92,14 +93,16 @@ def kept(part: tuple[list[Row], list[bool] | None]) -> list[Row]:
 
 
 @settings(max_examples=examples(100))
-@given(segmented(), st.lists(filters(), min_size=1, max_size=5))
+@given(segmented(), st.lists(filters(), min_size=1, max_size=5), st.sampled_from([1, 4, build.PIECE]))
 def test_merging_drops_dead_rows_and_nothing_else(
-    parts: list[tuple[list[Row], list[bool] | None]], trees: list[Filter]
+    parts: list[tuple[list[Row], list[bool] | None]], trees: list[Filter], piece: int
 ) -> None:
-    """A merged segment equals, byte for byte, one that is built from the live rows."""
+    """A merged segment equals, byte for byte, one that is built from the live rows; strings are read in pieces."""
     segments = [built(rows, live=live) for rows, live in parts]
     rows = [row for part in parts for row in kept(part)]
-    merge_result = view(ColumnsLeg().merge(segments), len(rows))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "PIECE", piece)
+        merge_result = view(ColumnsLeg().merge(segments), len(rows))
     for tree in trees:
         assert found(merge_result, tree) == expected(rows, tree)
     fresh = built(rows)
@@ -241,6 +244,18 @@ def test_a_column_without_a_piece_is_damaged(piece: str) -> None:
     del segment.meta["keys"]["k"][piece]
     with pytest.raises(IndexDamagedError, match="must have"):
         read_column(segment, "k")
+
+
+@pytest.mark.parametrize("piece", [1, build.PIECE])
+def test_a_merge_refuses_strings_out_of_order(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strings that do not rise make a merge fail with the segment and the key, and not without end."""
+    monkeypatch.setattr(build, "PIECE", piece)
+    segment = built([{"k": name} for name in "abcd"])
+    raw = segment.arrays["columns"].copy()
+    raw[raw == ord("b")] = ord("z")
+    damaged = view(SegmentData({"columns": raw}, segment.meta), 4)
+    with pytest.raises(IndexDamagedError, match=r"'k' of segment s.*strings must rise"):
+        ColumnsLeg().merge([damaged, built([{"k": "q"}])])
 
 
 @given(st.lists(st.text("aAé😀", max_size=6), max_size=60, unique=True), st.text("aAé😀", max_size=3))

@@ -101,18 +101,6 @@ def test_windows_hold_all_values_and_are_let_go(tmp_path: Path, monkeypatch: pyt
     assert [len(part) for part in scratch.windows(array[:0], 1)] == [0]
 
 
-def test_memory_is_not_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An array in memory of its own keeps its values, whatever reads it in windows."""
-    monkeypatch.setattr(scratch, "ROOM", 100)
-    array = scratch.zeros(5000, np.uint32)
-    array[:] = np.arange(5000)
-    monkeypatch.setattr(scratch, "PIECE", 1000)
-    assert sum(int(some.sum()) for some in scratch.windows(array)) == 5000 * 4999 // 2
-    assert sum(len(piece) for piece in scratch.pieces(scratch.bytes_of(array[10:]))) == 4 * 4990
-    scratch.let_go(array)
-    assert array.tolist() == list(range(5000))
-
-
 def resident(file: Path) -> int:
     """Return how many bytes of a mapped file are in the memory of this process."""
     maps = iter(Path("/proc/self/smaps").read_text(encoding="utf8").splitlines())

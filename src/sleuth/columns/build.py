@@ -6,8 +6,9 @@ type goes to numpy or to a sort at once. Only rows that hold objects are first r
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress, count
 from operator import itemgetter
@@ -33,10 +34,13 @@ from sleuth.columns.column import (
 )
 from sleuth.filters.match import comparable, leaves
 from sleuth.filters.tree import fits_int64
+from sleuth.store import IN_MEMORY, Scratch, require
 from sleuth.store.legs.leg import Table
 
 _Number = TypeVar("_Number", bound=np.generic)
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+PIECE: Final = 1 << 14
+"""Strings that a merge reads at a time."""
 
 
 def build_columns(metadata: Sequence[Mapping[str, Any]]) -> dict[str, Column]:
@@ -209,7 +213,7 @@ Part: TypeAlias = tuple[Column | None, NDArray[np.bool_]]
 """A segment's column, None where no row has the key, and the mask of the rows to keep, shape (rows,)."""
 
 
-def merge_column(parts: Sequence[Part]) -> Column | None:
+def merge_column(parts: Sequence[Part], scratch: Scratch = IN_MEMORY) -> Column | None:
     """Return the column of the rows kept of all parts, in order; None where none of them has the key."""
     inputs = [_Input.of(column, keep) for column, keep in parts if column]
     if not any(one.is_used.any() for one in inputs):
@@ -218,15 +222,10 @@ def merge_column(parts: Sequence[Part]) -> Column | None:
     floats = ascending(
         np.concatenate([one.numbers(one.column.floats, one.column.first_float) for one in inputs])
     )
-    number_of: dict[bytes, int] = {}
-    for one in inputs:
-        one.number_texts(number_of)
-    texts = sorted(number_of)
-    places = np.empty(len(texts), np.uint32)
-    places[np.fromiter(map(number_of.__getitem__, texts), np.int64, len(texts))] = np.arange(len(texts))
     first_float = FIRST_INTEGER + len(integers)
     first_string = first_float + len(floats)
-    first_list = first_string + len(texts)
+    strings = _merge_strings(inputs, first_string, scratch)
+    first_list = first_string + len(strings)
     owners, elements, n_lists = [], [], 0
     for one in inputs:
         column, mapping = one.column, one.mapping
@@ -234,7 +233,6 @@ def merge_column(parts: Sequence[Part]) -> Column | None:
         new_integers, new_floats = integers.searchsorted(column.integers), floats.searchsorted(column.floats)
         mapping[FIRST_INTEGER : column.first_float] = FIRST_INTEGER + new_integers
         mapping[column.first_float : column.first_string] = first_float + new_floats
-        one.place_texts(places, first_string)
         owner, element = column.lists.elements_of(one.lists())
         owners.append(n_lists + owner)
         elements.append(mapping[element])
@@ -252,7 +250,7 @@ def merge_column(parts: Sequence[Part]) -> Column | None:
             for part, keep in parts
         ]
     )
-    return Column.of(codes, integers, floats, Strings.of(texts), lists)
+    return Column.of(codes, integers, floats, strings, lists)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,19 +280,55 @@ class _Input:
         """Return those in use of the numbers whose codes begin at `first`."""
         return numbers[self.is_used[first : first + len(numbers)]]
 
-    def number_texts(self, number_of: dict[bytes, int]) -> None:
-        """Map the strings in use to their numbers; those that have none yet get the next ones."""
-        strings = slice(self.column.first_string, self.column.first_list)
-        texts = compress(self.column.strings.all(), self.is_used[strings].tolist())
-        numbers = (number_of.setdefault(text, len(number_of)) for text in texts)
-        self.mapping[strings][self.is_used[strings]] = np.fromiter(numbers, np.uint32)
+    def texts(self, places: slice) -> list[bytes]:
+        """Return the strings in use of those at these places."""
+        is_used = self.is_used[self.column.first_string : self.column.first_list][places]
+        return list(compress(self.column.strings.between(places.start, places.stop), is_used.tolist()))
 
-    def place_texts(self, places: NDArray[np.uint32], first: int) -> None:
-        """Map the strings in use to their places by number among the merged ones, whose codes begin at `first`."""
+    def place_texts(self, places: slice, codes: list[int]) -> None:
+        """Map the strings in use of those at these places to their codes in the merged column."""
         strings = slice(self.column.first_string, self.column.first_list)
-        codes, is_used = self.mapping[strings], self.is_used[strings]
-        codes[is_used] = first + places[codes[is_used]]
+        self.mapping[strings][places][self.is_used[strings][places]] = codes
 
     def lists(self) -> NDArray[np.int64]:
         """Return the places of the lists in use."""
         return np.flatnonzero(self.is_used[self.column.first_list :])
+
+
+def _merge_strings(inputs: Sequence[_Input], first: int, scratch: Scratch) -> Strings:
+    """Return the strings in use of all inputs in order, whose codes begin at `first`, and map those of inputs to them.
+
+    Reads one range of values at a time, since Python takes 300 bytes for a string that it has to find again.
+    """
+    block, offsets = scratch.growing(np.uint8), scratch.growing(np.int64)
+    offsets.append(np.zeros(1, np.int64))
+    size, greatest = 0, b""
+    for places in _ranges([one.column.strings for one in inputs]):
+        texts = list(map(_Input.texts, inputs, places))
+        distinct = sorted(set(chain.from_iterable(texts)))
+        if not distinct:
+            continue
+        require(not size or distinct[0] > greatest, "strings must rise")
+        code = dict(zip(distinct, count(first), strict=False))
+        for one, its_places, its_texts in zip(inputs, places, texts, strict=True):
+            one.place_texts(its_places, list(map(code.__getitem__, its_texts)))
+        merged = Strings.of(distinct)
+        block.append(merged.block)
+        offsets.append(merged.offsets[1:].astype(np.int64) + size)
+        size, first = size + len(merged.block), first + len(distinct)
+        greatest = distinct[-1]
+    return Strings(block.array(), offsets.array().astype(np.min_scalar_type(size)))
+
+
+def _ranges(inputs: Sequence[Strings]) -> Iterator[list[slice]]:
+    """Yield a slice of each input, so that all slices together hold one range of values, and few of them."""
+    step = max(1, PIECE // len(inputs))
+    begins, sizes = [0] * len(inputs), list(map(len, inputs))
+    while begins != sizes:
+        ends = [min(begin + step, size) for begin, size in zip(begins, sizes, strict=True)]
+        windows = list(zip(inputs, begins, ends, strict=True))
+        greatest = min(strings.item(end - 1) for strings, begin, end in windows if begin < end)
+        ends = [bisect_right(range(end), greatest, begin, key=one.item) for one, begin, end in windows]
+        require(ends != begins, "strings must rise")
+        yield list(map(slice, begins, ends))
+        begins = ends

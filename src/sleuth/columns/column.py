@@ -18,7 +18,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,10 +70,14 @@ class Strings:
         return self.block[int(self.offsets[place]) : int(self.offsets[place + 1]) - 1].tobytes()
 
     def all(self) -> list[bytes]:
-        """Return all strings, UTF-8. Raises ValueError where the block holds other ones than the offsets say."""
-        strings = self.block.tobytes().split(END)[:-1]
-        if len(strings) != len(self):
-            raise ValueError(f"{len(strings)} strings where {len(self)} must be")
+        """Return all strings, UTF-8; raises as `between`."""
+        return self.between(0, len(self))
+
+    def between(self, begin: int, end: int) -> list[bytes]:
+        """Return the strings from one place up to another. Raises ValueError where offsets do not fit the block."""
+        strings = self.block[int(self.offsets[begin]) : int(self.offsets[end])].tobytes().split(END)[:-1]
+        if len(strings) != end - begin:
+            raise ValueError(f"{len(strings)} strings where {end - begin} must be")
         return strings
 
     def containing(self, text: str) -> NDArray[np.bool_]:
@@ -229,20 +233,8 @@ def text_of(string: bytes) -> str:
     return string.decode("utf-8", "surrogatepass")
 
 
-class RowCodes(NamedTuple):
-    """Rows that have a key and the codes of their scalars; a row with a list comes once for each element.
-
-    Attributes:
-        rows: shape (m,), int64, ordinals.
-        codes: shape (m,), int64.
-    """
-
-    rows: NDArray[np.int64]
-    codes: NDArray[np.int64]
-
-
-def scalar_rows(column: Column, rows: NDArray[np.int64]) -> RowCodes:
-    """Return the scalars that these rows have, as codes of the column.
+def scalar_rows(column: Column, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows that have a scalar, and its code in the column; a row with a list comes once for each element.
 
     Args:
         rows: ordinals, shape (n,).
@@ -251,8 +243,9 @@ def scalar_rows(column: Column, rows: NDArray[np.int64]) -> RowCodes:
     is_list = codes >= column.first_list
     is_scalar = (codes >= FALSE) & ~is_list
     owners, elements = column.lists.elements_of(codes[is_list] - column.first_list)
-    return RowCodes(
-        np.concatenate((rows[is_scalar], rows[is_list][owners])), np.concatenate((codes[is_scalar], elements))
+    return (
+        np.concatenate((rows[is_scalar], rows[is_list][owners])),
+        np.concatenate((codes[is_scalar], elements)),
     )
 
 

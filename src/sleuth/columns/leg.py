@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sleuth.columns.column import Column, text_of
 from sleuth.columns.layout import ARRAY, column_of, keys_of, naming_damage, read_column, to_segment
@@ -55,12 +54,22 @@ class ColumnsLeg(IndexLeg):
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
         """Return the columns of the live rows; values that only dead rows had are dropped."""
+        from sleuth.columns.build import merge_column
+
         keep = [
             np.broadcast_to(np.True_, len(view)) if view.live is None else unpack(view.live, len(view))
             for view in segments
         ]
-        n = sum(int(np.count_nonzero(mask)) for mask in keep)
-        return to_segment(n, _merged(segments, keep), scratch)
+
+        def columns() -> Iterator[tuple[str, Column]]:
+            for key in sorted({key for view in segments for key in keys_of(view)}):
+                parts = [(read_column(view, key), mask) for view, mask in zip(segments, keep, strict=True)]
+                with naming_damage(" or ".join(view.name for view in segments), key):
+                    column = merge_column(parts, scratch)
+                if column is not None:
+                    yield key, column
+
+        return to_segment(sum(int(np.count_nonzero(mask)) for mask in keep), columns(), scratch)
 
     def validate(self, data: SegmentData, n: int, *, full: bool = False) -> None:
         """Refuse arrays that this leg cannot have made; raises ValueError. Columns are checked when they are read."""
@@ -75,16 +84,3 @@ class ColumnsLeg(IndexLeg):
                     text_of(string)
             except ValueError as error:
                 raise ValueError(f"metadata {key!r}: {error}") from error
-
-
-def _merged(
-    segments: Sequence[SegmentView], keep: Sequence[NDArray[np.bool_]]
-) -> Iterator[tuple[str, Column]]:
-    from sleuth.columns.build import merge_column
-
-    for key in sorted({key for view in segments for key in keys_of(view)}):
-        parts = [(read_column(view, key), mask) for view, mask in zip(segments, keep, strict=True)]
-        with naming_damage(" or ".join(view.name for view in segments), key):
-            column = merge_column(parts)
-        if column is not None:
-            yield key, column

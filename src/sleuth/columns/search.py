@@ -38,8 +38,6 @@ from sleuth.store.legs.leg import Bitmap, pack
 
 _MAX_SCANS: Final = 4
 """Intervals up to which a scan for each is faster than one look at a table for every row."""
-SPARSE = 64
-"""Keys further apart than this, on average, are looked up one by one: a table over their range could be any size."""
 
 
 class FilterCache:
@@ -218,23 +216,18 @@ def _is_range(keys: NDArray[np.int64]) -> bool:
 def _gather(
     keys: NDArray[np.int64], source: Sequence[SegmentView], masks: Sequence[NDArray[np.bool_]]
 ) -> NDArray[np.bool_]:
-    """Return the mask of these keys, by a table over their range: ranges of keys are copied whole."""
+    """Return the mask of these keys. Ranges of keys are copied whole."""
     is_matched = np.zeros(len(keys), np.bool_)
-    if not len(keys):
-        return is_matched
-    first_key, last_key = int(keys[0]), int(keys[-1])
-    if last_key - first_key > SPARSE * len(keys):
-        for view, mask in zip(source, masks, strict=True):
-            is_matched |= np.isin(keys, view.keys[mask], assume_unique=True)
-        return is_matched
-    table = is_matched if _is_range(keys) else np.zeros(last_key - first_key + 1, np.bool_)
     for view, mask in zip(source, masks, strict=True):
-        low, high = np.searchsorted(view.keys, [first_key, last_key + 1])
-        inside = view.keys[low:high]
-        if not len(inside):
-            continue
-        if _is_range(inside):
-            table[int(inside[0]) - first_key : int(inside[-1]) - first_key + 1] = mask[low:high]
-        else:
-            table[inside - first_key] = mask[low:high]
-    return table if table is is_matched else table[keys - first_key]
+        low, high = np.searchsorted(view.keys, [keys[0], keys[-1] + 1]) if len(keys) else (0, 0)
+        inside, its_mask = view.keys[low:high], mask[low:high]
+        if len(inside):
+            begin, end = np.searchsorted(keys, [inside[0], inside[-1] + 1])
+            own = keys[begin:end]
+            if len(own) == len(inside) and (_is_range(inside) or np.array_equal(own, inside)):
+                is_matched[begin:end] = its_mask
+            elif _is_range(inside):
+                is_matched[begin:end] = its_mask[own - inside[0]]
+            else:
+                is_matched[begin:end] = np.isin(own, inside[its_mask], assume_unique=True)
+    return is_matched

@@ -19,6 +19,7 @@ from sleuth.filters import And, Compare, Or, matches
 from sleuth.filters.tree import keys_in
 from sleuth.remote import check_cancelled
 from sleuth.store import unpack
+from sleuth.store.disk.scratch import let_go
 from sleuth.types import RESERVED, UPLOAD
 
 if TYPE_CHECKING:
@@ -163,6 +164,7 @@ class Selection:
                 firsts = np.flatnonzero(np.diff(by_document, prepend=-1))
                 documents = np.diff(firsts, append=len(by_document))
                 values = values_of(column, by_document[firsts])
+            let_go(column.codes)  # searches do not read it
             for value, number in zip(values, documents.tolist(), strict=True):
                 totals[type(value), value] += number  # all passages of a document are in one segment
         facets = (Facet(value, documents) for (_, value), documents in totals.items())

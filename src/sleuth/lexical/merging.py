@@ -26,7 +26,7 @@ from sleuth.lexical.postings import (
     tally_segment,
 )
 from sleuth.store import Scratch, SegmentView, unpack
-from sleuth.store.disk.scratch import Growing, let_go, zeros
+from sleuth.store.disk.scratch import Growing, let_go
 
 WINDOW = 8 << 20
 """Bytes of postings that are made at a time, about."""
@@ -99,7 +99,7 @@ def merge_field(
         for part, its, its_numbers in zip(parts, rows, numbers, strict=True):
             for begin in range(0, part.n_terms, TERMS):
                 writer.add_segment(part, its_numbers, its.rows, its.base, first, begin, begin + TERMS)
-                _let_go([part])
+                let_go(part.arrays["lengths"])
             let_go(its_numbers)
         output.add(writer.finish(), first)
         for array in (lengths, df, long_counts):
@@ -116,7 +116,7 @@ def _terms(
     from sleuth.text.tokens import TermTable, number_terms
 
     ends = np.cumsum([part.n_terms for part in parts])
-    firsts = zeros(int(ends[-1]), np.uint32)
+    firsts = np.zeros(int(ends[-1]), np.uint32)
     shares = min(MOST_TABLES, max(1, -(-len(firsts) // TERMS_OF_A_TABLE)))
     for share in range(shares):
         table = TermTable(share, shares)
@@ -143,7 +143,7 @@ def _terms_of(part: FieldPostings) -> Iterator[tuple[int, NDArray[np.uint8], NDA
     for first in range(0, part.n_terms, TERMS):
         piece_starts = starts[first : first + TERMS + 1]
         yield first, data[piece_starts[0] : piece_starts[-1]], piece_starts
-        _let_go([part])
+        let_go(part.arrays["lengths"])
 
 
 def _dictionary(
@@ -182,7 +182,7 @@ def _count(
 
     Postings are read of segments only that have lost rows, and of few terms of others.
     """
-    df, long_counts = zeros(n_terms, np.uint32), zeros(n_terms, np.uint32)
+    df, long_counts = np.zeros(n_terms, np.uint32), np.zeros(n_terms, np.uint32)
     for part, its, terms in zip(parts, live_rows, numbers, strict=True):
         if its.rows is not None:
             _tally_live(part, its.rows, terms, df, long_counts)
@@ -190,7 +190,7 @@ def _count(
         starts = part.arrays["list_starts"]
         for first in range(0, part.n_terms, TERMS):
             df[terms[first : first + TERMS]] += np.diff(starts[first : first + TERMS + 1])
-            _let_go([part])
+            let_go(part.arrays["lengths"])
         df[terms[part.arrays["dense_terms"]]] += part.arrays["dense_df"]
         let_go(terms)
     dense = is_dense(df, n)
@@ -207,7 +207,7 @@ def _count(
         for number in np.flatnonzero(in_lists).tolist():
             _, frequencies = part.postings(number)
             long_counts[terms[number]] += np.count_nonzero(frequencies >= 16)
-            _let_go([part])
+            let_go(part.arrays["lengths"])
         let_go(terms)
     return df, long_counts
 
@@ -220,15 +220,15 @@ def _tally_live(
     long_counts: NDArray[np.uint32],
 ) -> None:
     """Add the rows of each term, and its long counts, of a segment that has lost rows."""
-    starts, rows_of_term = part.arrays["list_starts"], zeros(part.n_terms, np.uint32)
+    starts, rows_of_term = part.arrays["list_starts"], np.zeros(part.n_terms, np.uint32)
     np.subtract(starts[1:], starts[:-1], out=rows_of_term)
     rows_of_term[part.arrays["dense_terms"]] = part.arrays["dense_df"]
-    _let_go([part])
+    let_go(part.arrays["lengths"])
     for first, stop in _windows(len(terms), lambda some: 4 * rows_of_term[some].astype(np.int64)):
         some_terms = np.full(len(terms), GONE, np.uint32)
         some_terms[first:stop] = terms[first:stop]
         tally_segment(part, some_terms, rows, df, long_counts)
-        _let_go([part])
+        let_go(part.arrays["lengths"])
 
 
 def _windows(count: int, sizes: Callable[[slice], NDArray[np.int64]]) -> Iterator[tuple[int, int]]:
@@ -279,12 +279,6 @@ class _Joined:
     def arrays(self) -> Arrays:
         """Return those of all terms."""
         return {name: piece_list.array() for name, piece_list in self._grown.items()}
-
-
-def _let_go(parts: Sequence[FieldPostings]) -> None:
-    """Drop a reference to a segment's pages, which all lie in one file."""
-    for part in parts:
-        let_go(part.arrays["lengths"])
 
 
 def dictionary(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> Arrays:

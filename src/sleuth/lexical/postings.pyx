@@ -7,7 +7,6 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy
 
 from sleuth.errors import ArgumentError, IndexDamagedError
-from sleuth.store.disk.scratch import zeros
 
 cdef extern from "postings.h" nogil:
     ctypedef enum Outcome:
@@ -283,7 +282,7 @@ def empty_slots(n_terms):
     room = 8
     while room * 2 < n_terms * 3:
         room *= 2
-    return zeros(room, np.uint32)
+    return np.zeros(room, np.uint32)
 
 
 def fill_slots(uint32_t[::1] slots, const uint8_t[::1] data, const uint32_t[::1] starts, uint32_t first):

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth import platform
 from sleuth.store.catalogue import manifest, segment_files
 from sleuth.store.catalogue.building import Built, write
 from sleuth.store.catalogue.manifest import SegmentEntry
@@ -120,6 +121,7 @@ def merge(
     Args:
         ties: tie ranks of the live rows, whose keys are `live_keys`.
     """
+    platform.give_blocks_back()  # a merge makes arrays of many MB
     keys, scratch = live_keys(views), Scratch(folder)
     first_key, last_key = entries[0].first, entries[-1].last
     if not len(keys):

@@ -86,17 +86,6 @@ class Growing:
             return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), self._dtype)
 
 
-def zeros(n: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Return n zeros; where they are many, in memory that goes back to the system as soon as nobody has the array.
-
-    The C library (glibc) keeps blocks of up to 32 MB that a thread has freed, 64 MB of them for each thread.
-    """
-    size = n * np.dtype(dtype).itemsize
-    if size <= ROOM:
-        return np.zeros(n, dtype)
-    return np.frombuffer(platform.PrivateMemory(size), dtype)
-
-
 def bytes_of(array: NDArray[Any]) -> memoryview:
     """Return an array's bytes, uncopied where it is contiguous; also for dtypes without a buffer, as datetimes."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data if array.size else memoryview(b"")
@@ -140,7 +129,7 @@ def _file_of(mapped: NDArray[Any] | memoryview | mmap.mmap) -> mmap.mmap | None:
     owner: object = mapped
     while isinstance(owner, np.ndarray | memoryview):
         owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
-    return owner if isinstance(owner, mmap.mmap) and not isinstance(owner, platform.PrivateMemory) else None
+    return owner if isinstance(owner, mmap.mmap) else None
 
 
 def address(data: NDArray[Any] | bytes | memoryview | mmap.mmap) -> int:

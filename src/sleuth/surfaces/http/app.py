@@ -22,6 +22,7 @@ from pydantic import BaseModel
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
+from sleuth import platform
 from sleuth.engine import Engine
 from sleuth.extensions import loaded
 from sleuth.surfaces.http import ask, code, documents, jobs, search, status
@@ -168,6 +169,7 @@ async def warm(service: Service, warmers: Sequence[Warmer]) -> None:
             except Exception:  # noqa: BLE001 - a request that needs it will say what is wrong
                 logger.warning("warming failed", exc_info=True)
     finally:
+        platform.trim()
         service.is_warm = True
 
 
