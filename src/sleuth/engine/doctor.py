@@ -8,14 +8,15 @@ import re
 import sqlite3
 import sys
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from sleuth.errors import ArgumentError, IndexNotFoundError, SleuthError
+from sleuth.store import Finding
 
 if TYPE_CHECKING:
     from sleuth.hooks import PluginInfo
@@ -58,32 +59,12 @@ EXTRAS: dict[str, str] = {
 _package_name = re.compile(r"[\w.-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """One thing that was looked at.
-
-    Attributes:
-        level: "ok"; "info" for what is optional and absent; "warning" where nothing is lost; "error" where answers
-            may be missing or wrong.
-        remedy: what to do, as a command where there is one.
-    """
-
-    level: Literal["ok", "info", "warning", "error"]
-    subject: str
-    message: str
-    remedy: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON."""
-        return asdict(self)
-
-
-def examine(path: Path, *, full: bool = False) -> list[Diagnosis]:
+def examine(path: Path, *, full: bool = False) -> list[Finding]:
     """Everything that `sleuth doctor` reports: environment, optional packages, and the index at `path`."""
     return [*environment(), *optional_packages(), *models(), *plugins(path), *index(path, full=full)]
 
 
-def mend(path: Path) -> list[Diagnosis]:
+def mend(path: Path) -> list[Finding]:
     """Check the indexes of code and of documents fully, mend what can be mended, and tell what was.
 
     Raises:
@@ -98,17 +79,17 @@ def mend(path: Path) -> list[Diagnosis]:
     if not code_too or Store.is_at(path):
         with Engine.open(path) as engine:
             repairs += [*engine.repairs, *engine.repair()]
-    return [Diagnosis("warning", repair.what, repair.why) for repair in repairs]
+    return [Finding("warning", repair.what, repair.why) for repair in repairs]
 
 
-def environment() -> list[Diagnosis]:
+def environment() -> list[Finding]:
     """Versions, and whether the compiled kernels load (each has a stub beside it)."""
     import sleuth
 
     checks = [
-        Diagnosis("ok", "sleuth", f"version {sleuth.__version__}"),
-        Diagnosis("ok", "python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
-        Diagnosis("ok", "sqlite", sqlite3.sqlite_version),
+        Finding("ok", "sleuth", f"version {sleuth.__version__}"),
+        Finding("ok", "python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+        Finding("ok", "sqlite", sqlite3.sqlite_version),
     ]
     for stub in sorted(HOME.rglob("*.pyi")):
         name = ".".join(("sleuth", *stub.relative_to(HOME).with_suffix("").parts))
@@ -116,25 +97,25 @@ def environment() -> list[Diagnosis]:
             import_module(name)
         except ImportError as error:
             remedy = f"{sys.executable} -m pip install --force-reinstall sleuth"
-            checks.append(Diagnosis("error", name, f"the compiled kernel does not load: {error}", remedy))
+            checks.append(Finding("error", name, f"the compiled kernel does not load: {error}", remedy))
         else:
-            checks.append(Diagnosis("ok", name, "loads"))
+            checks.append(Finding("ok", name, "loads"))
     return checks
 
 
-def optional_packages() -> list[Diagnosis]:
+def optional_packages() -> list[Finding]:
     """Return which packages of each extra are there, and the command that installs the others."""
-    diagnoses = []
+    findings = []
     for extra, names in packages_by_extra().items():
         missing_packages = [name for name in names if not _version(name)]
         purpose = EXTRAS[extra]
         if missing_packages:
             message = f"{', '.join(missing_packages)} not installed; with it, {purpose}"
-            diagnoses.append(Diagnosis("info", extra, message, f"pip install 'sleuth[{extra}]'"))
+            findings.append(Finding("info", extra, message, f"pip install 'sleuth[{extra}]'"))
         else:
             installed = ", ".join(f"{name} {_version(name)}" for name in names)
-            diagnoses.append(Diagnosis("ok", extra, f"{installed}: {purpose}"))
-    return diagnoses
+            findings.append(Finding("ok", extra, f"{installed}: {purpose}"))
+    return findings
 
 
 def packages_by_extra() -> dict[str, list[str]]:
@@ -148,29 +129,29 @@ def packages_by_extra() -> dict[str, list[str]]:
     return extras
 
 
-def models() -> list[Diagnosis]:
+def models() -> list[Finding]:
     """Return whether an Ollama answers, and which models it has."""
     from sleuth.llm import ollama_status
 
     status = ollama_status()
     if not status.running:
-        return [Diagnosis("info", "ollama", f"{status.problem}; without it, answers quote sentences")]
+        return [Finding("info", "ollama", f"{status.problem}; without it, answers quote sentences")]
     names = ", ".join(status.models) or "no models yet"
-    return [Diagnosis("ok", "ollama", f"version {status.version} at {status.url}: {names}")]
+    return [Finding("ok", "ollama", f"version {status.version} at {status.url}: {names}")]
 
 
-def plugins(path: Path) -> list[Diagnosis]:
+def plugins(path: Path) -> list[Finding]:
     """Return which plugins load and start, with the error of each that does not."""
     from sleuth.engine.answers import PLUGINS_VARIABLE
 
     try:
         infos = try_plugins(path, os.environ.get(PLUGINS_VARIABLE) or None)
     except ArgumentError as error:
-        return [Diagnosis("error", PLUGINS_VARIABLE, str(error))]
+        return [Finding("error", PLUGINS_VARIABLE, str(error))]
     return [
-        Diagnosis("error", info.name, f"the plugin from {info.origin} does not work: {info.error}")
+        Finding("error", info.name, f"the plugin from {info.origin} does not work: {info.error}")
         if info.status == "failed"
-        else Diagnosis("ok", info.name, f"plugin from {info.origin}")
+        else Finding("ok", info.name, f"plugin from {info.origin}")
         for info in infos
     ]
 
@@ -206,32 +187,29 @@ def try_plugins(path: Path, folder: str | Path | None = None) -> list[PluginInfo
         return [info if info.status == "failed" else state for info, state in zip(infos, states, strict=True)]
 
 
-def index(path: Path, *, full: bool = False) -> list[Diagnosis]:
+def index(path: Path, *, full: bool = False) -> list[Finding]:
     """Check that the indexes open, cover everything in every leg and, with `full`, hold the bytes that were written."""
     from sleuth.engine.codebase import check_code, has_code
 
-    findings = documents(path, full=full)
-    if has_code(path):
-        findings += [Diagnosis(f.level, f.subject, f.message, f.remedy) for f in check_code(path, full=full)]
-    return findings
+    return [*documents(path, full=full), *(check_code(path, full=full) if has_code(path) else ())]
 
 
-def documents(path: Path, *, full: bool = False) -> list[Diagnosis]:
+def documents(path: Path, *, full: bool = False) -> list[Finding]:
     """Findings about the index of documents."""
     from sleuth.engine.engine import Engine
 
     try:
         with Engine.open(path) as engine:
-            repairs = [Diagnosis("warning", repair.what, repair.why) for repair in engine.repairs]
-            checks = [Diagnosis(f.level, f.subject, f.message, f.remedy) for f in engine.check(full=full)]
+            repairs = [Finding("warning", repair.what, repair.why) for repair in engine.repairs]
+            checks = engine.check(full=full)
             missing = engine.words_only
-            meaning = [Diagnosis("info", "meaning", f"not searched: {missing}")] if missing else []
+            meaning = [Finding("info", "meaning", f"not searched: {missing}")] if missing else []
             reranker = f"{engine.backend.default_reranker or 'no model'} orders the first results again"
-            return [*repairs, *checks, *meaning, Diagnosis("ok", "reranker", reranker)]
+            return [*repairs, *checks, *meaning, Finding("ok", "reranker", reranker)]
     except IndexNotFoundError as error:
-        return [Diagnosis("info", str(path), str(error).rpartition(": ")[0], "sleuth index PATH")]
+        return [Finding("info", str(path), str(error).rpartition(": ")[0], "sleuth index PATH")]
     except SleuthError as error:
-        return [Diagnosis("error", str(path), str(error))]
+        return [Finding("error", str(path), str(error))]
 
 
 def _version(package: str) -> str:

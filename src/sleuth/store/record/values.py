@@ -144,15 +144,16 @@ class Repair(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One thing that a check of the index found.
+    """One thing that a check of the index or of its environment found.
 
     Attributes:
-        level: "error" where answers may be wrong or rows are lost, "warning" where nothing is lost, "ok" for a proof.
-        subject: the file, leg or table.
+        level: "error" where answers may be wrong or rows are lost, "warning" where nothing is lost, "info" for what is
+            optional and absent, "ok" for a proof.
+        subject: the file, leg, table or package.
         remedy: what to do, as a command where there is one; empty for "ok".
     """
 
-    level: Literal["ok", "warning", "error"]
+    level: Literal["ok", "info", "warning", "error"]
     subject: str
     message: str
     remedy: str = ""

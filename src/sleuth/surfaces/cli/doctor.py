@@ -53,7 +53,7 @@ def doctor(
                 lines.append(f"        → {clean_text(finding.remedy)}")
     if not verbose:
         lines.append(f"ok      {len(by_level['ok'])} checks passed; --verbose lists them")
-    return Output(findings, lines, found=not by_level["error"])
+    return Output([finding._asdict() for finding in findings], lines, found=not by_level["error"])
 
 
 ENVIRONMENT = {"SLEUTH_INDEX": "index", "SLEUTH_MODEL": "model"}
