@@ -202,7 +202,7 @@ def test_columns_are_small(values: list[Any], limit: int) -> None:
 def test_bitmaps_are_read_only_and_cached() -> None:
     """A repeated filter returns the same read-only bitmap; True and 1 are two filters."""
     segment = built([{"k": True}, {"k": 1}])
-    searcher = ColumnsSearcher([segment], FilterCache())
+    searcher = ColumnsSearcher([segment])
     [first] = searcher.bitmap(field("k") == True)  # noqa: E712
     assert searcher.bitmap(field("k") == True)[0] is first  # noqa: E712
     assert not first.flags.writeable
@@ -211,7 +211,7 @@ def test_bitmaps_are_read_only_and_cached() -> None:
 
 def test_the_cache_forgets_the_least_recently_used() -> None:
     """The cache evicts the least recently used bitmap above its limit in bytes."""
-    cache = FilterCache(limit=16)
+    cache = FilterCache(16, lambda bitmap: bitmap.nbytes)
     tests = [Compare("k", "eq", at) for at in range(3)]
     for at, test in enumerate(tests[:2]):
         cache.put(("s", test), np.array([at], np.uint64))

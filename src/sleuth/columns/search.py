@@ -9,10 +9,8 @@ Legs merge at their own pace, so two legs may hold the same rows in different se
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from functools import reduce
-from threading import Lock
 from typing import Final
 
 import numpy as np
@@ -35,42 +33,16 @@ from sleuth.filters import And, Compare, Filter, Not, Operator, Or
 from sleuth.filters.tree import Scalar
 from sleuth.store import SegmentView, unpack
 from sleuth.store.legs.leg import Bitmap, pack
+from sleuth.store.legs.recent import RecentValues
 
 _MAX_SCANS: Final = 4
 """Intervals up to which a scan for each is faster than one look at a table for every row."""
 
 
-class FilterCache:
-    """Bitmaps by segment name and filter, the least recently used dropped first. Safe to share between threads.
-
-    Args:
-        limit: bytes of bitmaps kept; a million rows take 125 kB.
-    """
-
-    def __init__(self, limit: int = 64 << 20) -> None:
-        self.limit = limit
-        self._size = 0
-        self._lock = Lock()
-        self._kept: OrderedDict[tuple[str, Filter], Bitmap] = OrderedDict()
-
-    def get(self, key: tuple[str, Filter]) -> Bitmap | None:
-        """Return the bitmap, if it is still there."""
-        with self._lock:
-            if key not in self._kept:
-                return None
-            self._kept.move_to_end(key)
-            return self._kept[key]
-
-    def put(self, key: tuple[str, Filter], bitmap: Bitmap) -> None:
-        """Keep a bitmap, from now on read-only."""
-        bitmap.setflags(write=False)
-        with self._lock:
-            self._size += bitmap.nbytes - (self._kept[key].nbytes if key in self._kept else 0)
-            self._kept[key] = bitmap
-            self._kept.move_to_end(key)
-            while self._size > self.limit and self._kept:
-                _, oldest = self._kept.popitem(last=False)
-                self._size -= oldest.nbytes
+FilterCache = RecentValues[tuple[str, Filter], Bitmap]
+"""Bitmaps by segment name and filter, read-only."""
+_CACHE_BYTES: Final = 64 << 20
+"""Bytes of bitmaps that are kept; a million rows take 125 kB."""
 
 
 class ColumnsSearcher:
@@ -83,7 +55,7 @@ class ColumnsSearcher:
 
     def __init__(self, segments: Sequence[SegmentView], cache: FilterCache | None = None) -> None:
         self.segments = tuple(segments)
-        self.cache = FilterCache() if cache is None else cache
+        self.cache = FilterCache(_CACHE_BYTES, lambda bitmap: bitmap.nbytes) if cache is None else cache
         self._columns: dict[tuple[str, str], Column | None] = {}
 
     def bitmap(self, filter: Filter) -> list[Bitmap]:
@@ -98,6 +70,7 @@ class ColumnsSearcher:
         bitmap = self.cache.get((view.name, filter))
         if bitmap is None:
             bitmap = self._evaluate(view, filter)
+            bitmap.setflags(write=False)
             self.cache.put((view.name, filter), bitmap)
         return bitmap
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 from sleuth.engine.embedders import RecordCache, is_slow, stand_in, words_only
 from sleuth.engine.legs import fill, inspect, legs_that_rank, open_legs
-from sleuth.engine.narrowing import ByScope, Scope
+from sleuth.engine.narrowing import SCOPES, Scope
 from sleuth.engine.opening import OpenOptions, check_settings, open_index
 from sleuth.engine.search import Searchers, check_legs
 from sleuth.extensions import extensions, loaded
 from sleuth.settings import IndexSettings
+from sleuth.store.legs.recent import RecentValues
 from sleuth.store.store import Store
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Backend:
         self.path = store.path
         self.settings = IndexSettings.from_dict(store.settings)
         self.repairs = tuple(repairs)
-        self._searchers = ByScope[Searchers]()
+        self._searchers: RecentValues[Filter | None, Searchers] = RecentValues(SCOPES)
         self._opening = RLock()
         self._after_close: Callable[[], object] = lambda: None
 

@@ -6,11 +6,9 @@ rankings, scores and the numbers behind them, words and keys that are suggested,
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 from itertools import compress, islice
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -33,43 +31,12 @@ if TYPE_CHECKING:
     from sleuth.store.record.values import Row
     from sleuth.types import StoredDocument
 
-T = TypeVar("T")
-
 SCOPES: Final = 64
 """Scopes of which the searchers are kept; a million rows take a megabyte for each."""
 _FEW: Final = 1000
 """Documents that are read or compared together."""
 OF_PASSAGES: Final = frozenset({"start_line", "end_line", "page", "heading"})
 """Keys whose values differ between the passages of a document."""
-
-
-class ByScope(Generic[T]):
-    """A value for each of the scopes that were used last. Safe to share between threads."""
-
-    def __init__(self) -> None:
-        self._values: OrderedDict[Filter | None, T] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, scope: Filter | None) -> T | None:
-        """Return the value of a scope, if it is still there."""
-        with self._lock:
-            if scope not in self._values:
-                return None
-            self._values.move_to_end(scope)
-            return self._values[scope]
-
-    def put(self, scope: Filter | None, value: T) -> None:
-        """Keep the value of a scope, and drop the one that was used least recently."""
-        with self._lock:
-            self._values[scope] = value
-            self._values.move_to_end(scope)
-            if len(self._values) > SCOPES:
-                self._values.popitem(last=False)
-
-    def clear(self) -> None:
-        """Drop all values."""
-        with self._lock:
-            self._values.clear()
 
 
 @dataclass(frozen=True, slots=True)

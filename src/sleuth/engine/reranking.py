@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from threading import Lock
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +19,7 @@ from sleuth.engine.embedders import RecordCache
 from sleuth.errors import ArgumentError, EmbeddingError, StoreError
 from sleuth.extensions import extension, extensions
 from sleuth.remote import Deadline
+from sleuth.store.legs.recent import RecentValues
 from sleuth.store.store import Store
 from sleuth.text import embedded_text
 from sleuth.text.detection import language_of_query
@@ -262,8 +261,7 @@ class QueryCache:
     Safe to share between threads.
     """
 
-    _memory: ClassVar[OrderedDict[tuple[str, str], bytes]] = OrderedDict()
-    _lock = Lock()
+    _memory = RecentValues[tuple[str, str], bytes](IN_MEMORY)
 
     def __init__(self, store: Store | None, texts: Callable[[Rows], Iterable[str]]) -> None:
         """Create a cache over the record of a store; None for memory alone, which all caches share.
@@ -282,8 +280,7 @@ class QueryCache:
         Args:
             fingerprint: of the embedder.
         """
-        with self._lock:
-            vectors = {text_hash: self._memory.get((fingerprint, text_hash), b"") for text_hash in hashes}
+        vectors = {text_hash: self._memory.get((fingerprint, text_hash)) or b"" for text_hash in hashes}
         missing = [text_hash for text_hash, vector in vectors.items() if not vector]
         if missing and self._record is not None:
             recorded_vectors = self._record.get(fingerprint, missing)
@@ -311,7 +308,5 @@ class QueryCache:
         """Do nothing: `put` forgets."""
 
     def _remember(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
-        with self._lock:
-            self._memory.update(((fingerprint, text_hash), vector) for text_hash, vector in vectors.items())
-            while len(self._memory) > IN_MEMORY:
-                self._memory.popitem(last=False)
+        for text_hash, vector in vectors.items():
+            self._memory.put((fingerprint, text_hash), vector)

@@ -16,12 +16,13 @@ from sleuth.columns.leg import ColumnsLeg
 from sleuth.columns.search import ColumnsSearcher, align
 from sleuth.engine.fusion import MOST
 from sleuth.engine.legs import legs_that_rank
-from sleuth.engine.narrowing import ByScope, NarrowedSnapshot, Narrowing, Scope
+from sleuth.engine.narrowing import SCOPES, NarrowedSnapshot, Narrowing, Scope
 from sleuth.engine.queries import values_with
 from sleuth.errors import ArgumentError
 from sleuth.remote import check_cancelled
 from sleuth.store import LegRequest, unpack
 from sleuth.store.legs.leg import pack
+from sleuth.store.legs.recent import RecentValues
 from sleuth.store.legs.searching import TermSearcher
 from sleuth.types import Explanation, PartReport
 
@@ -127,7 +128,7 @@ class Searchers:
         self._metadata_keys: dict[Filter | None, list[MetadataKey]] = {}
         self._documents: NDArray[np.int64] | None = None
         self.alone = self
-        self._narrowings = ByScope[Narrowing]()
+        self._narrowings: RecentValues[Filter, Narrowing] = RecentValues(SCOPES)
         self._narrowings_before = previous._narrowings if previous else self._narrowings
 
     def within(self, corpora: Mapping[str, Corpus], snapshot: IndexSnapshot) -> Searchers:

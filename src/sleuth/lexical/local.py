@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,6 +21,7 @@ from sleuth.arguments import check_count, check_kind, check_query
 from sleuth.errors import ArgumentError
 from sleuth.lexical.evidence import read_contents, weigh_by_term
 from sleuth.remote import async_twin
+from sleuth.store.legs.recent import RecentValues
 from sleuth.text.tokens import TermCounter
 
 _WORD = re.compile(r"(?u)\b\w\w+\b")
@@ -62,44 +62,31 @@ class _Index:
         return np.minimum(scores, 1.0)  # which rounding exceeds by an ulp
 
 
-class _Cache:
-    """The indexes of the lists that were searched last. It holds neither the lists nor their texts."""
-
-    def __init__(self, room: int) -> None:
-        self._room = room
-        self._lock = threading.Lock()
-        self._cache: OrderedDict[int, _Index] = OrderedDict()
-
-    def index(self, contents: list[str], hashes: NDArray[np.int64]) -> _Index:
-        """Return the index of these texts: the cached one if they were searched lately, else a new one."""
-        key = hash(hashes.tobytes())
-        with self._lock:
-            entry = self._cache.get(key)
-            if entry is not None and np.array_equal(entry.hashes, hashes):
-                self._cache.move_to_end(key)
-                return entry
-        counter = TermCounter(
-            _FOLD,
-            lambda runs: [(run if len(run) > 1 else []) if run.isascii() else _words(run) for run in runs],
-            # Sigma has two lower cases, and the right one depends on more than its run.
-            lambda text: " ".join(_words(text)) if "Σ" in text else text,
-        )
-        ends, terms, counts, _ = counter.count([contents], [1])
-        n_texts = len(contents)
-        df = np.bincount(terms, minlength=len(counter))
-        idf = np.log((1 + n_texts) / (1 + df)) + 1
-        starts, rows, weights = weigh_by_term(ends, terms, counts, idf)
-        data, offsets = counter.dictionary()
-        index = _Index(hashes, _numbers(data.tobytes(), offsets.tolist()), idf, starts, rows, weights)
-        with self._lock:
-            self._cache[key] = index
-            self._cache.move_to_end(key)
-            while len(self._cache) > self._room:
-                self._cache.popitem(last=False)
-        return index
+_indexes = RecentValues[int, _Index](4)
+"""Of the lists that were searched last. It holds neither the lists nor their texts."""
 
 
-_cache = _Cache(room=4)
+def _index_of(contents: list[str], hashes: NDArray[np.int64]) -> _Index:
+    """Return the index of these texts: the cached one if they were searched lately, else a new one."""
+    key = hash(hashes.tobytes())
+    entry = _indexes.get(key)
+    if entry is not None and np.array_equal(entry.hashes, hashes):
+        return entry
+    counter = TermCounter(
+        _FOLD,
+        lambda runs: [(run if len(run) > 1 else []) if run.isascii() else _words(run) for run in runs],
+        # Sigma has two lower cases, and the right one depends on more than its run.
+        lambda text: " ".join(_words(text)) if "Σ" in text else text,
+    )
+    ends, terms, counts, _ = counter.count([contents], [1])
+    n_texts = len(contents)
+    df = np.bincount(terms, minlength=len(counter))
+    idf = np.log((1 + n_texts) / (1 + df)) + 1
+    starts, rows, weights = weigh_by_term(ends, terms, counts, idf)
+    data, offsets = counter.dictionary()
+    index = _Index(hashes, _numbers(data.tobytes(), offsets.tolist()), idf, starts, rows, weights)
+    _indexes.put(key, index)
+    return index
 
 
 def retrieve_local_docs(
@@ -135,7 +122,7 @@ def retrieve_local_docs(
         raise ArgumentError(f"evidence[{i}]['content'] must be a string, got {content!r}") from error
     if not contents or not query.strip():
         return []
-    scores = _cache.index(contents, hashes).scores(query)
+    scores = _index_of(contents, hashes).scores(query)
     lowest_score = np.partition(scores, len(scores) - k)[len(scores) - k] if k < len(scores) else 0.0
     matches = np.flatnonzero((scores >= lowest_score) & (scores > 0))
     best = matches[np.argsort(-scores[matches], kind="stable")[:k]]

@@ -157,7 +157,7 @@ def test_models_by_name(engine: Engine, models: Path) -> None:
         assert {item.explanation.name for item in ranking if item.explanation} == {"rerank"}
     assert ids(engine.retrieve("c d", rerank="cross"))[0] == "three#0"
     with engine.store.reader() as snapshot:
-        ((fingerprint, _), *_) = QueryCache._memory
+        ((fingerprint, _), *_) = QueryCache._memory._values
         assert fingerprint.startswith("onnx/encoder/")
         assert snapshot.count_embeddings(fingerprint) == 3
     missing = r"the model 'none' is not in .*: sleuth index models pull none"

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from sleuth.engine.index import IndexBackend
-from sleuth.engine.narrowing import ByScope
+from sleuth.engine.narrowing import SCOPES
 from sleuth.engine.search import PoolRequest, Searchers
 from sleuth.errors import UnavailableError
 from sleuth.store import Corpus
+from sleuth.store.legs.recent import RecentValues
 
 if TYPE_CHECKING:
     from sleuth.engine.selection import Selection
@@ -56,7 +57,7 @@ class ShardIndex:
         self.backend = backend
         self.store = backend.store
         self._lock = threading.Lock()
-        self._of_corpora = ByScope[_OfCorpora]()
+        self._of_corpora: RecentValues[Filter | None, _OfCorpora] = RecentValues(SCOPES)
 
     def at(self, snapshot: IndexSnapshot, scope: Filter | None = None) -> LocalShard:
         """Return the shard at a snapshot, as a scope narrows it."""
