@@ -11,7 +11,7 @@ from sleuth.store.catalogue import building
 from sleuth.store.passages.records import coded
 from sleuth.store.store import Store
 from sleuth.types import Chunk, Document
-from tests.store.words import SumsLeg, add, contents, faults, put, put_passages
+from tests.store.words import SumsLeg, add, contents, faults, put, put_one, put_passages
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 put_passages(writer, [f"p{i}" for i in range(400)], texts, hashes)
             with store.writer() as writer:
                 chunk = Chunk("text", 0, 4, 1, 1, fields={"heading": "H"}, metadata={"k": 1})
-                writer.put("x", "00", [chunk], title="T", metadata={"y": [1]})
+                put_one(writer, "x", "00", [chunk], title="T", metadata={"y": [1]})
                 writer.put_embeddings("model", {f"{i:04x}": bytes(64) for i in range(40)})
                 put(writer, "y", "one", "two")
                 writer.delete(["p7", "p8"])

@@ -16,7 +16,7 @@ from sleuth.store.store import Store
 from sleuth.store.writing import pending
 from sleuth.types import Chunk
 from tests.examples import examples
-from tests.store.words import SumsLeg, add, faults, put, put_passages, read
+from tests.store.words import SumsLeg, add, faults, put, put_one, put_passages, read
 
 NAMES = [f"d{i}" for i in range(6)]
 TEXTS = st.lists(st.sampled_from(["x", "y\n", "ü" * 30, ""]), max_size=3)
@@ -222,7 +222,7 @@ def test_passages_are_documents(
                         if column
                     }
                     chunk = Chunk(text, 0, len(text), 1, 1 + text.count("\n"))
-                    writer.put(names[i], hashes[i], [chunk], **one)
+                    put_one(writer, names[i], hashes[i], [chunk], **one)
             assert faults(store) == []
             with store._connection() as connection:
                 contents.append([connection.execute("SELECT * FROM documents").fetchall()])

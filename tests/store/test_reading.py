@@ -19,9 +19,10 @@ from sleuth.store.record.batch import DocumentFacts
 from sleuth.store.store import Store
 from sleuth.types import Chunk, RetrievedItem
 from tests.examples import examples
-from tests.store.words import add, put
+from tests.store.words import add, put, put_one
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
+FACTS: DocumentFacts = {"metadata": {"x": 1}, "source": "s", "title": "t"}
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
@@ -44,7 +45,8 @@ def test_whatever_rows_hold(
         writer.delete(list(documents))
         for name, (source, title, metadata, chunks) in documents.items():
             parts = [Chunk(text, 0, len(text), 1, 1, metadata=own) for text, own in chunks]
-            writer.put(name, text_hash(name), parts, metadata=metadata, source=source or "s", title=title)
+            facts: DocumentFacts = {"metadata": metadata, "source": source or "s", "title": title}
+            put_one(writer, name, text_hash(name), parts, **facts)
     with store.reader() as snapshot:
         for name, (source, title, metadata, chunks) in documents.items():
             rows = snapshot.chunks_of(name)
@@ -80,10 +82,9 @@ def test_rows_that_are_lost_or_damaged(store: Store) -> None:
 
 def test_a_changed_byte_is_never_shown(store: Store, tmp_path: Path) -> None:
     """Whichever bit of the passages is changed: what is read is as it was written, or an error; from a file too."""
-    facts: DocumentFacts = {"metadata": {"x": 1}, "source": "s", "title": "t"}
     more = Chunk("two", 3, 6, 2, 2, page=4, fields={"heading": "h"}, metadata={"y": 2})
     with store.writer() as writer:
-        writer.put("a", text_hash("a"), [Chunk("one", 0, 3, 1, 1), more], **facts)
+        put_one(writer, "a", text_hash("a"), [Chunk("one", 0, 3, 1, 1), more], **FACTS)
     with store.reader() as snapshot:
         keys = [row.key for row in snapshot.chunks_of("a")]
         rows = snapshot.rows(keys)
@@ -181,7 +182,7 @@ def crc_of(content: bytes, start: int = 0) -> int:
 def test_a_changed_document_is_not_shown(store: Store, change: str) -> None:
     """A document with other values than were written is an error; its passages are read as they were written."""
     with store.writer() as writer:
-        writer.put("a", text_hash("a"), [Chunk("one", 0, 3, 1, 1)], metadata={"x": 1}, source="s", title="t")
+        put_one(writer, "a", text_hash("a"), [Chunk("one", 0, 3, 1, 1)], **FACTS)
     with store.reader() as snapshot:
         rows = snapshot.chunks_of("a")
     with store._connection(write=True) as connection:
@@ -196,7 +197,7 @@ def test_a_changed_document_is_not_shown(store: Store, change: str) -> None:
 def test_items_equal_validated_ones(store: Store) -> None:
     """A hit is the item that its values make when they are validated, with more in `extra` as without."""
     with store.writer() as writer:
-        writer.put("a", text_hash("a"), [Chunk("one", 0, 3, 1, 1)], metadata={"x": 1}, source="s", title="t")
+        put_one(writer, "a", text_hash("a"), [Chunk("one", 0, 3, 1, 1)], **FACTS)
     with store.reader() as snapshot:
         [hit] = snapshot.items([snapshot.chunks_of("a")[0].key], [1.5])
     metadata = {"source": "s", "start_line": 1, "end_line": 1, "title": "t", "x": 1}

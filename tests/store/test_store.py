@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError, IndexDamagedError, IndexLockedError, IndexNotFoundError, StoreError
-from sleuth.store import IndexSnapshot, KnownFile, text_hash
+from sleuth.store import DocumentBatch, IndexSnapshot, KnownFile, text_hash
 from sleuth.store.catalogue import building, erasing
 from sleuth.store.passages.records import coded
 from sleuth.store.store import Store
@@ -32,9 +32,10 @@ def test_a_document_comes_back_whole(store: Store) -> None:
         Chunk("Zwölf\n", 0, 6, 1, 2, page=3, fields={"heading": "A > B"}, metadata={"kind": "x", "n": 1}),
         Chunk("\0 \U0001f600", 6, 9, 2, 2),
     ]
+    batch, more = DocumentBatch(), {"tags": ("u", 2.5), "kind": "doc"}
+    batch.add("a", "00ff", chunks, metadata=more, source="s/a.txt", title="T")
     with store.writer() as writer:
-        more = {"tags": ("u", 2.5), "kind": "doc"}
-        assert writer.put("a", "00ff", chunks, metadata=more, source="s/a.txt", title="T")
+        assert writer.put_batch(batch) == 1
     with store.reader() as snapshot:
         first, second = snapshot.chunks_of("a")
         document = snapshot.document("a")
@@ -194,8 +195,8 @@ def test_metadata_that_json_cannot_hold_is_refused(store: Store, metadata: dict[
 
 def test_a_hash_is_hex(store: Store) -> None:
     """A hash that is not hexadecimal raises an error with its value."""
-    with store.writer() as writer, pytest.raises(ArgumentError, match="must be hex digits, got 'xyz'"):
-        writer.put("a", "xyz", [])
+    with pytest.raises(ArgumentError, match="must be hex digits, got 'xyz'"):
+        DocumentBatch().add("a", "xyz", [])
 
 
 def test_documents_under_a_folder(store: Store) -> None:

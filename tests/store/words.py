@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from sleuth.store import (
     text_hash,
     unpack,
 )
+from sleuth.store.record.batch import DocumentFacts
 from sleuth.store.store import Store
 from sleuth.types import Chunk
 
@@ -88,7 +89,16 @@ def put(writer: Writer, name: str, *texts: str, **more: Any) -> bool:
     for text in texts:
         chunks.append(Chunk(text, at, at + len(text), 1, 1 + text.count("\n")))
         at += len(text)
-    return writer.put(name, text_hash(repr(texts)), chunks, **more)
+    return put_one(writer, name, text_hash(repr(texts)), chunks, **more)
+
+
+def put_one(
+    writer: Writer, id: str, content_hash: str, chunks: Sequence[Chunk], **facts: Unpack[DocumentFacts]
+) -> bool:
+    """Add or replace one document, and return whether anything changed."""
+    batch = DocumentBatch()
+    batch.add(id, content_hash, chunks, **facts)
+    return writer.put_batch(batch) == 1
 
 
 def put_passages(

@@ -13,12 +13,11 @@ from urllib.parse import quote
 from sleuth.errors import ArgumentError
 from sleuth.filters import And, Filter, Not, Or, all_of, any_of, to_text
 from sleuth.filters.match import lies_within
-from sleuth.store import DocumentBatch, rows_of
-from sleuth.store.record.batch import DocumentFacts
+from sleuth.store import rows_of
 
 if TYPE_CHECKING:
     from sleuth.engine.narrowing import Scope
-    from sleuth.store import FileFacts, IndexSnapshot, Known, Writer
+    from sleuth.store import DocumentBatch, FileFacts, IndexSnapshot, Known, Writer
     from sleuth.store.record.values import Row
     from sleuth.store.store import Store
     from sleuth.types import Chunk, RetrievedItem, StoredDocument
@@ -217,14 +216,6 @@ class ScopedWriter:
         names = self._record_ids(list(ids))
         facts = self._writer.known(list(names.values()))
         return {id: facts[name] for id, name in names.items() if name in facts}
-
-    def put(
-        self, document_id: str, content_hash: str, chunks: Sequence[Chunk], **facts: Unpack[DocumentFacts]
-    ) -> bool:
-        """Add a document, or replace the one with this id; see `Writer.put`."""
-        batch = DocumentBatch()
-        batch.add(document_id, content_hash, chunks, **facts)
-        return self.put_batch(batch) == 1
 
     def put_batch(self, batch: DocumentBatch) -> int:
         """Add or replace the documents of a batch; how many changed.

@@ -18,7 +18,7 @@ from sleuth.ingest.names import is_below
 from sleuth.ingest.reports import GoneRoot, MoveReport, skips_of, to_json
 from sleuth.ingest.run import UNREAD, file_of, is_file
 from sleuth.ingest.validate import check_metadata
-from sleuth.store import FileFacts
+from sleuth.store import DocumentBatch, FileFacts
 from sleuth.store.record.metadata import as_json
 from sleuth.types import RESERVED
 
@@ -175,7 +175,8 @@ def rewrite(
     content = f"{document.content_hash} {json and json.text}"
     plain_metadata = {name: value for name, value in metadata.items() if name not in ("source", "title")}
     source, title = metadata["source"], metadata.get("title", "")
-    writer.put(
+    batch = DocumentBatch()
+    batch.add(
         id,
         blake2b(content.encode(), digest_size=16).hexdigest(),
         snapshot.chunk_values(document.id),
@@ -183,3 +184,4 @@ def rewrite(
         source=None if source == id else source,
         title=title,
     )
+    writer.put_batch(batch)

@@ -6,7 +6,9 @@ can always be rebuilt; and the lock of the one writer.
     store = Store.open("index", create=True, settings={"analyzer": "english"})
     store.attach([LexicalLeg(...)])
     with store.writer() as writer:
-        writer.put("a.txt", text_hash("words"), [Chunk("words", 0, 5, 1, 1)])
+        batch = DocumentBatch()
+        batch.add("a.txt", text_hash("words"), [Chunk("words", 0, 5, 1, 1)])
+        writer.put_batch(batch)
     with store.reader() as snapshot:
         views = snapshot.segments(LexicalLeg.name)
     store.close()

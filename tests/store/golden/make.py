@@ -19,7 +19,7 @@ from sleuth.store.legs.leg import Leg
 from sleuth.store.record.layout import FORMAT
 from sleuth.store.store import Store
 from sleuth.types import Chunk
-from tests.store.words import put_passages
+from tests.store.words import put_one, put_passages
 
 HERE = Path(__file__).parent
 NEWEST = HERE / f"format-{FORMAT}"
@@ -73,8 +73,8 @@ def make(path: Path) -> None:
                 Chunk("漢字 \U0001f600", 13, 17, 2, 2, page=2),
             ]
             more = {"year": 2020, "nested": {"x": None}}
-            writer.put("ü#1", "00ff", chunks, metadata=more, source="s/ü", title="T")
-            writer.put("empty", "01", [])
+            put_one(writer, "ü#1", "00ff", chunks, metadata=more, source="s/ü", title="T")
+            put_one(writer, "empty", "01", [])
             writer.note_file("s/ü", documents=1, own_ids=1, size=20, version="7", reading="r", skips="[]")
             writer.note_file("s", options="{}")
             writer.put_embeddings("model", {"00": b"\0\1", "01": b"\2"})

@@ -17,7 +17,6 @@ from sleuth.store.store import readers
 
 if TYPE_CHECKING:
     from sleuth.store import FileFacts, Writer
-    from sleuth.types import Chunk
 
 
 class ShardedStore:
@@ -148,10 +147,6 @@ class ShardedWriter:
         """Add or replace the documents of a batch; how many changed."""
         parts = by_shard(batch, len(self._writers))
         return sum(self._writers[number].put_batch(part) for number, part in parts.items())
-
-    def put(self, document_id: str, content_hash: str, chunks: Sequence[Chunk], **options: Any) -> bool:
-        """Add a document, or replace the one with this id; see `Writer.put`."""
-        return self._writers[self._number(document_id)].put(document_id, content_hash, chunks, **options)
 
     def note_file(self, name: str, **facts: Unpack[FileFacts]) -> None:
         """Note facts of a file, in the shard that its name belongs to, once all shards have committed its documents."""

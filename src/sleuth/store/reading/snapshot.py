@@ -177,7 +177,7 @@ class IndexSnapshot:
             ) from None
 
     def chunk_values(self, document_id: str) -> list[Chunk]:
-        """Return the chunks of a document as `Writer.put` takes them, in order."""
+        """Return the chunks of a document as `DocumentBatch.add` takes them, in order."""
         chunks = []
         for row in self._read(self._loaded.passages.stored, self._keys_of(document_id)):
             end, last_line = row.start + len(row.text), row.line + row.lines

@@ -103,7 +103,13 @@ class DocumentBatch:
     def add(
         self, id: str, content_hash: str, chunks: Sequence[Chunk], **facts: Unpack[DocumentFacts]
     ) -> None:
-        """Add a document; see `Writer.put`.
+        """Add a document.
+
+        Args:
+            id: any string without lone surrogates.
+            content_hash: hex; covers all that is indexed of it (text, title, metadata, how it was cut).
+            chunks: in order; may be empty.
+            facts: as of `DocumentFacts`.
 
         Raises:
             ArgumentError: a lone surrogate, a hash that is not hex, metadata that JSON cannot hold. Nothing is added.

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from sleuth.logs import logger_of
 from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.merging import Merges
 from sleuth.store.catalogue.views import Views
 from sleuth.store.record import layout as record
-from sleuth.store.record.batch import DocumentBatch, DocumentFacts, digest_of
+from sleuth.store.record.batch import DocumentBatch, digest_of
 from sleuth.store.record.layout import Connection, EmbeddingRow, embedding_checksum
 from sleuth.store.record.values import Counts, FileFacts, Known, KnownFile
 from sleuth.store.writing.pending import PendingDocuments
 from sleuth.store.writing.transaction import Transaction
-
-if TYPE_CHECKING:
-    from sleuth.types import Chunk
-
 
 logger = logger_of("store")
 
@@ -84,30 +80,11 @@ class Writer:
 
     # --- in
 
-    def put(
-        self, document_id: str, content_hash: str, chunks: Sequence[Chunk], **facts: Unpack[DocumentFacts]
-    ) -> bool:
-        """Add a document, or replace the one with this id. Whole or not at all.
-
-        Args:
-            document_id: any string without lone surrogates.
-            content_hash: hex; covers all that is indexed of it (text, title, metadata, how it was cut). Where it is
-                the stored one, nothing is done, unless the `modified` of its metadata is another.
-            chunks: in order; may be empty.
-            facts: as of `DocumentFacts`.
-
-        Returns:
-            Whether anything changed.
-
-        Raises:
-            ArgumentError: a lone surrogate, a hash that is not hex, metadata that JSON cannot hold.
-        """
-        batch = DocumentBatch()
-        batch.add(document_id, content_hash, chunks, **facts)
-        return self.put_batch(batch) == 1
-
     def put_batch(self, batch: DocumentBatch) -> int:
-        """Add or replace the documents of a batch, as `put` does for each; the batch is the writer's from now on.
+        """Add the documents of a batch, or replace those with these ids; the batch is the writer's from now on.
+
+        A document is whole or not there at all. Where its content hash is the stored one, nothing is done, unless the
+        `modified` of its metadata is another.
 
         Returns:
             How many documents changed.
