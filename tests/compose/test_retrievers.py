@@ -19,7 +19,6 @@ from sleuth.compose import (
     RerankedRetriever,
 )
 from sleuth.compose.diversify import mmr
-from sleuth.compose.items import boost_items, deduplicate
 from sleuth.errors import ArgumentError, FilterError, RetrievalError
 from sleuth.protocols import Reranker, Retriever
 from sleuth.testing.contracts import RerankerContract, RetrieverContract
@@ -165,15 +164,15 @@ def test_wrong_settings(wrong: dict[str, Any]) -> None:
 
 def test_boost() -> None:
     """Matching items are multiplied and explained; a negative score also rises."""
-    boosted = boost_items([item("a", 1.0), item("b", 0.9), item("c", -1.0)], 2, lambda it: it.id != "a")
-    assert [(it.id, it.score) for it in boosted] == [("b", 1.8), ("a", 1.0), ("c", -0.5)]
+    leg = Fixed(item("a", 1.0), item("b", 0.9), item("c", -1.0), item("d", None))
+    boosted = BoostedRetriever(leg, 2, lambda it: it.id != "a").retrieve("q")
+    assert [(it.id, it.score) for it in boosted] == [("b", 1.8), ("a", 1.0), ("c", -0.5), ("d", None)]
     assert boosted[0].explanation is not None
     assert boosted[0].explanation.facts == {"factor": 2}
     formulas = [it.explanation.formula for it in boosted if it.explanation]
     assert formulas == ["score * factor", "score / factor"]
-    assert boost_items([item("a", None)], 2)[0].score is None
     with pytest.raises(ArgumentError, match="factor must be a finite number above 0, got 0"):
-        boost_items([], 0)
+        BoostedRetriever(leg, 0)
     with pytest.raises(ArgumentError, match="pool must be an int of 1 or more, got 0"):
         BoostedRetriever(lexical(), 2.0, pool=0)
 
@@ -190,11 +189,13 @@ def test_deduplicate() -> None:
     def source(each: RetrievedItem) -> Any:
         return each.metadata.get("source")
 
-    assert ids(deduplicate(items, source)) == ["a", "c", "d"]
-    assert ids(deduplicate(items, source, most=2)) == ["a", "b", "c", "d"]
-    assert ids(deduplicate([item("a", text="One  text"), item("b", text="one text ")])) == ["a"]
+    leg = Fixed(*items)
+    assert ids(DedupedRetriever(leg, source).retrieve("q")) == ["a", "c", "d"]
+    assert ids(DedupedRetriever(leg, source, most=2).retrieve("q")) == ["a", "b", "c", "d"]
+    equal = Fixed(item("a", text="One  text"), item("b", text="one text "))
+    assert ids(DedupedRetriever(equal).retrieve("q")) == ["a"]
     with pytest.raises(ArgumentError, match="most must be an int of 1 or more, got 0"):
-        deduplicate([], most=0)
+        DedupedRetriever(leg, most=0)
 
 
 @given(
@@ -211,7 +212,7 @@ def test_mmr(relevance: list[float], seed: int, k: int, trade_off: float) -> Non
     lengths = np.linalg.norm(vectors, axis=1)
     unit = vectors / np.where(lengths == 0, 1, lengths)[:, None]
     before: list[int] = []
-    for row, value in selection:
+    for row, value, _ in selection:
         worth = {
             i: trade_off * relevance[i]
             - (1 - trade_off) * max([-1.0, *(float(unit[i] @ unit[j]) for j in before)])
@@ -221,7 +222,7 @@ def test_mmr(relevance: list[float], seed: int, k: int, trade_off: float) -> Non
         assert value == pytest.approx(worth[row])
         assert value == pytest.approx(max(worth.values()))
         before.append(row)
-    values = [value for _, value in selection]
+    values = [value for _, value, _ in selection]
     assert all(later <= earlier + 1e-12 for earlier, later in zip(values, values[1:], strict=False))
 
 

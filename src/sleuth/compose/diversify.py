@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def mmr(  # by default the hit itself counts more than how it differs
     relevance: NDArray[np.float64], vectors: NDArray[np.floating[Any]], k: int, trade_off: float = 0.7
-) -> list[tuple[int, float]]:
+) -> list[tuple[int, float, float]]:
     """Choose rows one by one, each for what it adds to the rows before it (maximal marginal relevance).
 
     A row's value is trade_off * relevance - (1 - trade_off) * its greatest cosine to a row chosen before; values never
@@ -32,15 +32,9 @@ def mmr(  # by default the hit itself counts more than how it differs
         trade_off: from 0, only difference, to 1, only relevance.
 
     Returns:
-        Rows and their values, in order of choice; the first row where values tie.
+        Rows in order of choice, each with its value and its greatest cosine to a row chosen before, which is -1 for the
+        first; the first row where values tie.
     """
-    return [(row, value) for row, value, _ in _choose(relevance, vectors, k, trade_off)]
-
-
-def _choose(
-    relevance: NDArray[np.float64], vectors: NDArray[np.floating[Any]], k: int, trade_off: float
-) -> list[tuple[int, float, float]]:
-    """Choose as `mmr`; also return the greatest cosine to a row chosen before, which is -1 for the first."""
     if not 0 <= trade_off <= 1:
         raise ArgumentError(f"trade_off must be a number from 0 to 1, got {trade_off!r}")
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -93,5 +87,5 @@ class DiversifiedRetriever(PooledRetriever):
                 relevance=float(relevance[i]),
                 nearest=nearest,
             )
-            for i, value, nearest in _choose(relevance, vectors, k, self.trade_off)
+            for i, value, nearest in mmr(relevance, vectors, k, self.trade_off)
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
@@ -65,24 +66,6 @@ def rescored(
     return item.model_copy(update={"score": score, "extra": {**item.extra, "explanation": explanation}})
 
 
-def boost_items(
-    items: Iterable[RetrievedItem], factor: float, where: Test | None = None
-) -> list[RetrievedItem]:
-    """Multiply the scores of items that pass the test; best first, ties by id.
-
-    A score below 0 is divided instead, so that a factor above 1 always raises it. Items without a score stay so.
-    """
-    check_positive(factor, "factor")
-    result = []
-    for item in items:
-        if item.score is None or not (where is None or where(item)):
-            result.append(item)
-            continue
-        formula = "score * factor" if item.score >= 0 else "score / factor"
-        result.append(rescored(item, boosted(item.score, factor), "boost", formula, factor=factor))
-    return best_first(result)
-
-
 def boosted(score: float, factor: float) -> float:
     """Return a score times a factor; one below 0 is divided, so that a factor above 1 always raises it."""
     return score * factor if score >= 0 else score / factor
@@ -90,7 +73,9 @@ def boosted(score: float, factor: float) -> float:
 
 @dataclass(frozen=True)
 class BoostedRetriever(PooledRetriever):
-    """A retriever that raises the scores of hits that pass a test.
+    """A retriever that multiplies the scores of hits that pass a test; best first, ties by id.
+
+    A score below 0 is divided instead, so that a factor above 1 always raises it. Items without a score stay so.
 
     Attributes:
         factor: above 0.
@@ -102,40 +87,17 @@ class BoostedRetriever(PooledRetriever):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        boost_items((), self.factor)
+        check_positive(self.factor, "factor")
 
     def ordered(self, query: str, ranking: Ranking, k: int) -> list[RetrievedItem]:
         """Return the hits after boosting, ties by id."""
-        return boost_items(ranking, self.factor, self.where)
+        return best_first(map(self._boosted, ranking))
 
-
-def deduplicate(
-    items: Iterable[RetrievedItem], identity: Identity | None = None, *, most: int = 1
-) -> list[RetrievedItem]:
-    """Drop items that equal `most` earlier ones; keep the order.
-
-    Args:
-        items: best first.
-        identity: items with equal values are equal; an item without a value (None) equals no other. By default,
-            items whose text is nearly the same are equal (`sleuth.text.repeats.Repeats`).
-        most: how many equal items to keep, at least 1.
-    """
-    check_count(most, "most", least=1)
-    repeats = Repeats()
-    counts: dict[Hashable, int] = {}
-    distinct: list[RetrievedItem] = []
-    for item in items:
-        if identity is not None:
-            name = identity(item)
-        else:
-            place = repeats.add(item.text)
-            name = len(repeats) - 1 if place is None else place
-        if name is not None:
-            counts[name] = counts.get(name, 0) + 1
-            if counts[name] > most:
-                continue
-        distinct.append(item)
-    return distinct
+    def _boosted(self, item: RetrievedItem) -> RetrievedItem:
+        if item.score is None or not (self.where is None or self.where(item)):
+            return item
+        formula = "score * factor" if item.score >= 0 else "score / factor"
+        return rescored(item, boosted(item.score, self.factor), "boost", formula, factor=self.factor)
 
 
 @dataclass(frozen=True)
@@ -143,7 +105,9 @@ class DedupedRetriever(PooledRetriever):
     """A retriever that drops hits equal to better ones.
 
     Attributes:
-        identity, most: see `deduplicate`.
+        identity: items with equal values are equal; an item without a value (None) equals no other. By default,
+            items whose text is nearly the same are equal (`sleuth.text.repeats.Repeats`).
+        most: how many equal items to keep, at least 1.
     """
 
     identity: Identity | None = None
@@ -151,8 +115,19 @@ class DedupedRetriever(PooledRetriever):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        deduplicate((), most=self.most)
+        check_count(self.most, "most", least=1)
 
     def ordered(self, query: str, ranking: Ranking, k: int) -> list[RetrievedItem]:
-        """Return the hits that differ."""
-        return deduplicate(ranking, self.identity, most=self.most)
+        """Return the hits that differ, in their order."""
+        repeats, counts = Repeats(), Counter[Hashable]()
+        distinct: list[RetrievedItem] = []
+        for item in ranking:
+            if self.identity is not None:
+                name = self.identity(item)
+            else:
+                place = repeats.add(item.text)
+                name = len(repeats) - 1 if place is None else place
+            counts[name] += name is not None
+            if counts[name] <= self.most:
+                distinct.append(item)
+        return distinct
