@@ -88,63 +88,85 @@ def on_one_scale(query: str, rankings: Mapping[str, Ranking]) -> dict[str, Ranki
     Args:
         rankings: by source, each with its first ten hits or more. Items have their label as `source_type`.
     """
-    heads = {name: ranking[:FIRST] for name, ranking in rankings.items()}
+    heads = {name: ranking[:FIRST] for name, ranking in rankings.items() if ranking}
+    worths, kinds = _worths(query, heads), _kinds(query, list(heads.values()))
+    scores = {name: _scores(worths[name], kinds.of(head[0])) for name, head in heads.items()}
+    raised = _raised(scores, {name: str(head[0].metadata.get(KEY)) for name, head in heads.items()})
+    scaled = dict(rankings)
+    for name in heads:
+        ranking = rankings[name]
+        items = _scaled(ranking, worths[name], scores[name], kinds, raised.get(name))
+        scaled[name] = Ranking(items, ranking.parts, ranking.notes)
+    return scaled
+
+
+def _worths(query: str, heads: Mapping[str, Sequence[RetrievedItem]]) -> dict[str, list[_Worth]]:
+    """Return what each of the first hits holds of a query, by source; all are compared with it at once."""
+    tokens = get_analyzer(_ANALYZER).tokens
+    words = set(tokens(query))
     first = [item for head in heads.values() for item in head]
-    analyzer = get_analyzer(_ANALYZER)
-    words, texts = set(analyzer.tokens(query)), [_text_of(item) for item in first]
-    worth_of_each = []
+    texts = list(map(_text_of, first))
+    min_length, max_length = _LENGTHS
+    worths = []
     for item, text, share in zip(first, texts, _shares(query, texts), strict=True):
-        in_name = len(words.intersection(analyzer.tokens(_name_of(item)))) / (len(words) or 1)
-        min_length, max_length = _LENGTHS
+        in_name = len(words.intersection(tokens(_name_of(item)))) / (len(words) or 1)
         brevity = (min_length / min(max(len(text), min_length), max_length)) ** _POWER
-        worth_of_each.append(_Worth(share, in_name, min(1.0, share * brevity + _NAME * in_name)))
-    in_turn = iter(worth_of_each)
-    worths = {name: [next(in_turn) for _ in head] for name, head in heads.items() if head}
-    kinds = _kinds(query, list(heads.values()))
-    labels = {name: str(head[0].metadata.get(KEY)) for name, head in heads.items() if head}
-    values = {
-        name: _values(source_worths, kinds.code if labels[name] == "code" else kinds.text)
-        for name, source_worths in worths.items()
-    }
-    heights = {name: source_values[0] for name, source_values in values.items()}
+        worths.append(_Worth(share, in_name, min(1.0, share * brevity + _NAME * in_name)))
+    in_turn = iter(worths)
+    return {name: [next(in_turn) for _ in head] for name, head in heads.items()}
+
+
+def _raised(scores: Mapping[str, Sequence[float]], labels: Mapping[str, str]) -> dict[str, float]:
+    """Return the scores with which the best hits of kinds are among the first places, where theirs are too low.
+
+    Args:
+        scores: of the first hits of each source, which fall.
+        labels: the kind of each source.
+    """
+    heights = {name: of_source[0] for name, of_source in scores.items()}
     bests: dict[str, str] = {}  # the source with the best hit of each kind, the best first
     for name in sorted(heights, key=lambda name: -heights[name]):
         bests.setdefault(labels[name], name)
     height_limit = PLAUSIBLE * max(heights.values(), default=0.0)
     sources = [name for name in islice(bests.values(), PLACES) if heights[name] >= height_limit > 0]
-    # Scores with which these are among the first places, where theirs are too low.
     raised: dict[str, float] = {}
     for place, source in enumerate(sources, PLACES - len(sources)):
-        rival_values = [
-            raised.get(name, value) if at == 0 else value
-            for name, source_values in values.items()
+        rivals = [
+            raised.get(name, score) if at == 0 else score
+            for name, of_source in scores.items()
             if labels[name] != labels[source]
-            for at, value in enumerate(source_values)
+            for at, score in enumerate(of_source)
         ]
-        above = sorted(rival_values, reverse=True)[place : place + 1]
+        above = sorted(rivals, reverse=True)[place : place + 1]
         if above and heights[source] <= above[0]:
             raised[source] = nextafter(above[0], inf)
-    scaled: dict[str, list[RetrievedItem]] = {}
-    for name, source_worths in worths.items():
-        scaled[name], scores = [], values[name]
-        for place, item in enumerate(rankings[name]):
-            kind = kinds.code if _is_code(item) else kinds.text
-            facts: dict[str, float | int | str] = {"rank": place + 1, "kind": kind}
-            if place < len(scores):
-                score, formula = scores[place], _FORMULA
-                facts |= source_worths[place]._asdict()
-            else:
-                score, formula = scores[-1] * len(scores) / (place + 1), _FORMULA_BELOW
-            if place == 0 and name in raised:
-                score, formula = raised[name], _FORMULA_RAISED
-            below = () if item.explanation is None else (item.explanation,)
-            explanation = Explanation("scale", score, formula, facts, below)
-            extra = {**item.extra, "share": score, "explanation": explanation}
-            scaled[name].append(item.model_copy(update={"score": score, "extra": extra}))
-    return {
-        name: Ranking(scaled.get(name, ()), ranking.parts, ranking.notes)
-        for name, ranking in rankings.items()
-    }
+    return raised
+
+
+def _scaled(
+    ranking: Ranking, worths: Sequence[_Worth], scores: Sequence[float], kinds: _Kinds, raised: float | None
+) -> list[RetrievedItem]:
+    """Return the hits of a source with their scores on the scale, explained.
+
+    Args:
+        worths, scores: of the first hits.
+        raised: the score of the first hit instead, where its place is kept for this kind of source.
+    """
+    scaled = []
+    for place, item in enumerate(ranking):
+        facts: dict[str, float | int | str] = {"rank": place + 1, "kind": kinds.of(item)}
+        if place < len(scores):
+            score, formula = scores[place], _FORMULA
+            facts |= worths[place]._asdict()
+        else:
+            score, formula = scores[-1] * len(scores) / (place + 1), _FORMULA_BELOW
+        if place == 0 and raised is not None:
+            score, formula = raised, _FORMULA_RAISED
+        below = () if item.explanation is None else (item.explanation,)
+        explanation = Explanation("scale", score, formula, facts, below)
+        extra = {**item.extra, "share": score, "explanation": explanation}
+        scaled.append(item.model_copy(update={"score": score, "extra": extra}))
+    return scaled
 
 
 def has_words_in_common(query: str, items: Iterable[RetrievedItem]) -> bool:
@@ -198,6 +220,10 @@ class _Kinds(NamedTuple):
     code: float
     text: float
 
+    def of(self, item: RetrievedItem) -> float:
+        """Return what the kind of source of an item counts."""
+        return self.code if _is_code(item) else self.text
+
 
 def _kinds(query: str, heads: Sequence[Sequence[RetrievedItem]]) -> _Kinds:
     """Return what code and text count: less where the query asks for the other and both have hits.
@@ -237,7 +263,7 @@ def _is_code(item: RetrievedItem) -> bool:
     return item.metadata.get(KEY) == "code"
 
 
-def _values(worths: Sequence[_Worth], kind: float) -> list[float]:
+def _scores(worths: Sequence[_Worth], kind: float) -> list[float]:
     """Return the scores of the first items of one source, which fall.
 
     Args:
