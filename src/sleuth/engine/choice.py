@@ -133,34 +133,16 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
     """
     if plan.query.is_lookup:
         return rows
-    searchers, snapshot = plan.version.searchers, plan.version.snapshot
-    legs, query, min_score = searchers.legs, plan.query.text, plan.request.min_score
-    certain_counts = [len(hits.keys) for name, hits in rows.hits.items() if legs[name].is_certain]
+    min_score, legs = plan.request.min_score, plan.version.searchers.legs
     if min_score is None:
-        try:
-            if any(certain_counts) or searchers.has_word(query, snapshot):
+        for name, hits in rows.hits.items():
+            if legs[name].is_certain and len(hits.keys):
                 return rows
-        except RetrievalError:  # a shard is missing: its documents are unknown
-            return rows
-        is_known = any(len(hits.keys) and legs[name].unrelated(query) < 1 for name, hits in rows.hits.items())
-        return rows if is_known else rows._replace(keys=[], scores=[])
-    similarities: dict[int, float] = {}
-    certain_keys: set[int] = set()
-    pooled = {key for hits in rows.hits.values() for key in hits.keys.tolist()}
-    # A pooled row does not depend on k.
-    for pools, own_keys in ((rows.hits, set[int]()), (rows.further, pooled)):
-        for name, hits in pools.items():
-            if legs[name].is_certain:
-                certain_keys.update(hits.keys.tolist())
-                continue
-            shares_of_hits = similarities_of(legs[name], query, hits.scores.tolist(), plan.idf)
-            for key, similarity in zip(hits.keys.tolist(), shares_of_hits, strict=True):
-                if similarity > 0 and key not in own_keys:
-                    similarities[key] = max(similarity, similarities.get(key, 0.0))
-    if min_score or not certain_counts:
-        shares = shares_of(
-            plan, snapshot.items(rows.keys, rows.scores), [similarities.get(key, 0.0) for key in rows.keys]
-        )
+        return rows if _is_known(plan, rows) else rows._replace(keys=[], scores=[])
+    similarities, certain_keys = _evidence(plan, rows)
+    if min_score or not any(legs[name].is_certain for name in rows.hits):
+        items = plan.version.snapshot.items(rows.keys, rows.scores)
+        shares = shares_of(plan, items, [similarities.get(key, 0.0) for key in rows.keys])
         places = [place for place, share in enumerate(shares) if share >= min_score and share > 0]
     else:
         related = similarities.keys() | certain_keys
@@ -170,6 +152,38 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
         scores=[rows.scores[place] for place in places],
         explain=lambda i: rows.explain(places[i]),
     )
+
+
+def _is_known(plan: SearchPlan, rows: RankedRows) -> bool:
+    """Return whether a passage that a filter leaves out holds a word of the query, or a leg knows its words."""
+    searchers, query = plan.version.searchers, plan.query.text
+    try:
+        if searchers.has_word(query, plan.version.snapshot):
+            return True
+    except RetrievalError:  # a shard is missing: its documents are unknown
+        return True
+    return any(
+        len(hits.keys) and searchers.legs[name].unrelated(query) < 1 for name, hits in rows.hits.items()
+    )
+
+
+def _evidence(plan: SearchPlan, rows: RankedRows) -> tuple[dict[int, float], set[int]]:
+    """Return how similar legs find rows to the query, and the rows of legs that are certain, by key."""
+    legs, query = plan.version.searchers.legs, plan.query.text
+    similarities: dict[int, float] = {}
+    certain_keys: set[int] = set()
+    pooled = {key for hits in rows.hits.values() for key in hits.keys.tolist()}
+    # A pooled row does not depend on k.
+    for pools, own_keys in ((rows.hits, set[int]()), (rows.further, pooled)):
+        for name, hits in pools.items():
+            if legs[name].is_certain:
+                certain_keys.update(hits.keys.tolist())
+                continue
+            shares = similarities_of(legs[name], query, hits.scores.tolist(), plan.idf)
+            for key, similarity in zip(hits.keys.tolist(), shares, strict=True):
+                if similarity > 0 and key not in own_keys:
+                    similarities[key] = max(similarity, similarities.get(key, 0.0))
+    return similarities, certain_keys
 
 
 def shares_explained(plan: SearchPlan, items: Sequence[RetrievedItem]) -> list[float]:
