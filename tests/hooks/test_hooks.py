@@ -122,7 +122,6 @@ def test_hooks_added_during_a_call_run_from_the_next_one() -> None:
     registry.on("call", adder)
     assert registry.execute_hook("call", [], rag2f=None) == [1]
     assert registry.execute_hook("call", [], rag2f=None) == [1, 2]
-    assert registry.names() == ["call"]
 
 
 def test_what_ends_a_program_or_a_task_is_a_failure_too() -> None:

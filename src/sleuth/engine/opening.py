@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from sleuth.errors import ArgumentError, EmbeddingError, IndexNotFoundError
 from sleuth.logs import logger_of
 from sleuth.protocols import DocumentChunker, Embedder
 from sleuth.settings import IndexSettings
+from sleuth.store.legs.searching import IndexLeg
 from sleuth.store.store import Store
 
 logger = logger_of("engine")
@@ -40,27 +41,65 @@ class OpenOptions:
 
 def open_index(path: str | Path, options: OpenOptions) -> tuple[Store, Embedder | None]:
     """Open or make the index in a folder: its store and its embedder; errors are those of `Engine.open`."""
-    new_settings, embedder = _named(options.settings), options.embedder
-    chunker, re_embed = options.chunker, options.re_embed
-    if chunker is not None:
-        from sleuth.ingest.chunkers import spelling_of_chunker
-
-        new_settings = {**new_settings, "chunker": spelling_of_chunker(chunker)}
-    of_new = IndexSettings.from_dict({"embedder": default_spelling(), **new_settings})
-    if embedder is not None and "embedder" not in new_settings:
-        of_new = replace(of_new, embedder=spelling_of(embedder))
+    named = _named(options)
+    of_new = IndexSettings.from_dict({"embedder": default_spelling(), **named})
+    if options.embedder is not None and "embedder" not in named:
+        of_new = replace(of_new, embedder=spelling_of(options.embedder))
     legs = open_legs(of_new)  # refuses an unknown analyzer or leg before there is a file
     creates = options.create and not Store.is_at(path)
-    if creates and (missing := next((leg.missing for leg in legs if leg.missing), "")):
+    model = _model_of_new(path, of_new, legs, options) if creates else None
+    store = _open_store(path, of_new, options.create)
+    try:
+        check_settings({k: v for k, v in named.items() if not (options.re_embed and k == "embedder")}, store)
+        recorded = spelling = IndexSettings.from_dict(store.settings).embedder
+        if options.re_embed:
+            is_named = options.embedder is not None or "embedder" in named
+            spelling = of_new.embedder if is_named else recorded or DEFAULT
+        if model is None or spelling != of_new.embedder:
+            model = _model_of(spelling, store, options)
+        if options.re_embed:
+            fingerprint = model.fingerprint if model and spelling != recorded else ""
+            for leg in legs_of_embedder():
+                store.remake(leg, {**store.settings, "embedder": spelling}, vectors_of=fingerprint)
+    except BaseException:
+        store.close()
+        raise
+    if creates and options.embedder is None and "embedder" not in named and model is None:
+        logger.warning("Words alone are searched: no embedder is installed. %s", HOW_TO_ADD_MEANING)
+    return store, model
+
+
+def _named(options: OpenOptions) -> Mapping[str, Any]:
+    """Return the settings that a user names; `IndexSettings` that hold the default embedder name none."""
+    settings = options.settings
+    values = settings.to_dict() if isinstance(settings, IndexSettings) else settings
+    IndexSettings.from_dict({} if values is None else values)  # refuses what is no mapping
+    named = dict(values or {})
+    if isinstance(settings, IndexSettings) and settings.embedder == DEFAULT:
+        del named["embedder"]
+    if options.chunker is not None:
+        from sleuth.ingest.chunkers import spelling_of_chunker
+
+        named["chunker"] = spelling_of_chunker(options.chunker)
+    return named
+
+
+def _model_of_new(
+    path: str | Path, settings: IndexSettings, legs: Sequence[IndexLeg], options: OpenOptions
+) -> Embedder | None:
+    """Return the embedder of an index that is about to be made; refuses what is not installed."""
+    if missing := next((leg.missing for leg in legs if leg.missing), ""):
         raise EmbeddingError(missing, service="legs")
-    if creates and of_new.chunker:
+    if settings.chunker:
         from sleuth.ingest import open_chunker
 
-        # Refuses one that is not installed.
-        open_chunker(of_new, None if isinstance(chunker, str) else chunker)
-    model = open_embedder(of_new.embedder, embedder, path=str(path), required=True) if creates else None
+        open_chunker(settings, None if isinstance(options.chunker, str) else options.chunker)
+    return open_embedder(settings.embedder, options.embedder, path=str(path), required=True)
+
+
+def _open_store(path: str | Path, settings: IndexSettings, create: bool) -> Store:
     try:
-        store = Store.open(path, create=options.create, settings=of_new.to_dict())
+        return Store.open(path, create=create, settings=settings.to_dict())
     except IndexNotFoundError as error:
         if not (Path(path) / "code.db").is_file():
             raise
@@ -69,38 +108,15 @@ def open_index(path: str | Path, options: OpenOptions) -> tuple[Store, Embedder 
             "search it, `sleuth serve --in code` serves it, `sleuth index PATH` adds documents",
             path=str(path),
         ) from error
-    try:
-        check_settings({k: v for k, v in new_settings.items() if not (re_embed and k == "embedder")}, store)
-        recorded = spelling = IndexSettings.from_dict(store.settings).embedder
-        if re_embed:
-            is_named = embedder is not None or "embedder" in new_settings
-            spelling = of_new.embedder if is_named else recorded or DEFAULT
-        if model is None or spelling != of_new.embedder:
-            model = None if embedder is not None or re_embed else stand_in(spelling, store)
-            model = model or open_embedder(
-                spelling, embedder, path=str(path), answers=re_embed, required=re_embed
-            )
-        if re_embed:
-            fingerprint = model.fingerprint if model and spelling != recorded else ""
-            for leg in legs_of_embedder():
-                store.remake(leg, {**store.settings, "embedder": spelling}, vectors_of=fingerprint)
-    except BaseException:
-        store.close()
-        raise
-    if creates and embedder is None and "embedder" not in new_settings and model is None:
-        logger.warning("Words alone are searched: no embedder is installed. %s", HOW_TO_ADD_MEANING)
-    return store, model
 
 
-def _named(settings: IndexSettings | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return the settings that a user names; `IndexSettings` that hold the default embedder name none."""
-    if not isinstance(settings, IndexSettings):
-        IndexSettings.from_dict({} if settings is None else settings)  # refuses what is no mapping
-        return settings or {}
-    values = settings.to_dict()
-    if settings.embedder == DEFAULT:
-        del values["embedder"]
-    return values
+def _model_of(spelling: str, store: Store, options: OpenOptions) -> Embedder | None:
+    """Return the embedder of an index that is there: a stand-in where it is missing."""
+    if options.embedder is None and not options.re_embed and (model := stand_in(spelling, store)):
+        return model
+    return open_embedder(
+        spelling, options.embedder, path=str(store.path), answers=options.re_embed, required=options.re_embed
+    )
 
 
 def check_settings(expected: Mapping[str, Any], store: Store) -> None:

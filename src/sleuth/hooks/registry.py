@@ -189,11 +189,6 @@ class Morpheus:
         """Return the plugins of this registry and of its base."""
         return {**(self._base.all_plugins() if self._base else {}), **self.plugins}
 
-    def names(self) -> list[str]:
-        """Return the calls that have hooks."""
-        inherited_names = () if self._base is None else self._base.names()
-        return sorted({*self._hooks, *(name for name in inherited_names if self.hooks(name))})
-
     def add(self, *hooks: Hook, plugin: str | None = None) -> None:
         """Registers hooks; of equal priorities the first registered runs first.
 
