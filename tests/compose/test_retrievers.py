@@ -123,9 +123,7 @@ def test_one_failed() -> None:
     legs = {"lexical": lexical(), "dense": Fixed(error=RuntimeError("no model"))}
     ranking = FusedRetriever(legs, {"dense": 0.5}).retrieve("q", 2)
     assert ids(ranking) == ["a", "b"]
-    assert [(part.name, part.status, part.error) for part in ranking.failures] == [
-        ("dense", "failed", "no model")
-    ]
+    assert [(p.name, p.status, p.error) for p in ranking.failures] == [("dense", "failed", "no model")]
 
 
 def test_one_late() -> None:
@@ -185,11 +183,7 @@ def test_boost_finds_what_lies_below_k() -> None:
 def test_deduplicate() -> None:
     """The better of two equal items stays; items without the value equal no other."""
     items = [item("a", source="x"), item("b", source="x"), item("c"), item("d"), item("e", source="x")]
-
-    def source(each: RetrievedItem) -> Any:
-        return each.metadata.get("source")
-
-    leg = Fixed(*items)
+    leg, source = Fixed(*items), lambda each: each.metadata.get("source")
     assert ids(DedupedRetriever(leg, source).retrieve("q")) == ["a", "c", "d"]
     assert ids(DedupedRetriever(leg, source, most=2).retrieve("q")) == ["a", "b", "c", "d"]
     equal = Fixed(item("a", text="One  text"), item("b", text="one text "))
@@ -252,8 +246,7 @@ def test_a_cross_encoder_scores_what_fits_into_its_time() -> None:
     items = [
         item(name, 9.0 - place, text) for place, (name, text) in enumerate(zip("abcd", "xyqq", strict=True))
     ]
-    reranker = CrossEncoderReranker(Slow(), batch_size=1, seconds=1)
-    reranked = reranker.rerank("y", items)
+    reranked = CrossEncoderReranker(Slow(), batch_size=1, seconds=1).rerank("y", items)
     assert ids(reranked) == ["b", "a", "c", "d"]
     assert [each.score for each in reranked] == [1.0, 0.0, None, None]
     assert ids(CrossEncoderReranker(Overlap(), batch_size=1).rerank("q", items)) == ["c", "d", "a", "b"]
@@ -270,7 +263,6 @@ def test_a_cross_encoder_scores_what_fits_into_its_time() -> None:
 )
 def test_reports_and_notes_are_kept(combine: Callable[[Any], Any]) -> None:
     """What changes the order of hits keeps what their retriever said of them."""
-
     leg = Fixed(item("a", 1.0, "aaa"), parts=[PartReport("leg", "ok", 0.1, 1)], notes=["a note"])
     ranking = combine(leg).retrieve("q", 1)
     assert (ranking.notes, [part.name for part in ranking.parts]) == (("a note",), ["leg"])
@@ -287,10 +279,7 @@ def test_large_scores_keep_their_order() -> None:
     """Scores that are equal in single precision, such as times in seconds, keep their order."""
     leg = Fixed(item("b", 1_700_000_030.0), item("z", 1_700_000_020.0), item("a", 1_700_000_000.0))
     assert [it.id for it in FusedRetriever({"leg": leg}).retrieve("q")] == ["b", "z", "a"]
-    assert [it.id for it in FusedRetriever({"leg": Fixed(item("b", 1e39), item("a"))}).retrieve("q")] == [
-        "b",
-        "a",
-    ]
+    assert ids(FusedRetriever({"leg": Fixed(item("b", 1e39), item("a"))}).retrieve("q")) == ["b", "a"]
 
 
 @pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf])

@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from sleuth.store import (
     text_hash,
     unpack,
 )
-from sleuth.store.record.batch import DocumentFacts
 from sleuth.store.store import Store
 from sleuth.types import Chunk
 
@@ -92,9 +91,7 @@ def put(writer: Writer, name: str, *texts: str, **more: Any) -> bool:
     return put_one(writer, name, text_hash(repr(texts)), chunks, **more)
 
 
-def put_one(
-    writer: Writer, id: str, content_hash: str, chunks: Sequence[Chunk], **facts: Unpack[DocumentFacts]
-) -> bool:
+def put_one(writer: Writer, id: str, content_hash: str, chunks: Sequence[Chunk], **facts: Any) -> bool:
     """Add or replace one document, and return whether anything changed."""
     batch = DocumentBatch()
     batch.add(id, content_hash, chunks, **facts)
