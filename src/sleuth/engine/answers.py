@@ -100,7 +100,7 @@ class Answering:
                 install_builtins(
                     registry,
                     self.unhooked,
-                    _Current(self),
+                    self.synthesizer,
                     options=tuple(defaults(SearchRequest)),
                     for_answers=WITHOUT_VARIETY,  # two versions of a page may disagree, which an answer says
                     correct=self.spell,
@@ -307,24 +307,6 @@ class Answering:
         if model is not None:
             arguments["synthesizer"] = self.synthesizer(model)
         return arguments
-
-
-class _Current:
-    """Whatever writes answers at the time of a call."""
-
-    def __init__(self, answers: Answering) -> None:
-        self._answers = answers
-
-    def sources(self, items: Sequence[RetrievedItem]) -> list[dict[str, Any]]:
-        from sleuth.manager.manager import Announcing
-
-        writer = self._answers.synthesizer()
-        return writer.sources(items) if isinstance(writer, Announcing) else []
-
-    def synthesize(
-        self, question: str, items: list[Any], *, on_text: Callable[[str], None] | None = None
-    ) -> SearchResult:
-        return self._answers.synthesizer().synthesize(question, items, on_text=on_text)
 
 
 def as_generator(model: Model) -> Generator | None:

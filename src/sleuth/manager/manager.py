@@ -87,7 +87,7 @@ class RetrievalManager:
     ) -> RetrievalManager:
         """Build a manager without an engine: a retriever, an optional synthesizer, and a registry for hooks."""
         registry = morpheus or Morpheus()
-        install_builtins(registry, retriever, synthesizer)
+        install_builtins(registry, retriever, None if synthesizer is None else lambda: synthesizer)
         return cls(SimpleNamespace(morpheus=registry))
 
     def execute_retrieve(
@@ -268,7 +268,7 @@ def _own(value: Any) -> Any:
 def install_builtins(
     registry: Morpheus,
     retriever: Retriever,
-    synthesizer: Synthesizer | None = None,
+    synthesizer: Callable[[], Synthesizer] | None = None,
     *,
     options: Sequence[str] = ("filter",),
     for_answers: Mapping[str, Any] = MappingProxyType({}),
@@ -278,6 +278,7 @@ def install_builtins(
     "sleuth".
 
     Args:
+        synthesizer: returns what writes an answer, at each call that names no other.
         options: keywords of a call that the retriever takes.
         for_answers: their values where an answer is written from the passages, and the call has no others.
         correct: spells the words of a question as the passages do, before it is answered.
@@ -321,7 +322,6 @@ def install_builtins(
     registry.add(Hook(RETRIEVE, retrieve, 0, BUILTIN, frozenset(options)))
     if synthesizer is None:
         return
-    own_writer: Synthesizer = synthesizer
 
     def synthesize(
         result: SearchResult,
@@ -335,7 +335,7 @@ def install_builtins(
         if result.is_error() or result.response:
             return None
         items = retrieve_result.items if result.items is None else result.items
-        writer: Synthesizer = kwargs.get("synthesizer") or own_writer
+        writer: Synthesizer = kwargs.get("synthesizer") or synthesizer()
         question = result.extra.get("corrected_query", result.query)
         announce = kwargs.get("on_sources")
         if announce is not None and isinstance(writer, Announcing) and (sources := writer.sources(items)):
