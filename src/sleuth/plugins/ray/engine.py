@@ -236,16 +236,13 @@ class RayBackend(GatheredBackend):
 
 
 class RayEngine(Engine):
-    """An engine over searchers on Ray."""
+    """An engine over searchers on Ray; users call `serve_from_ray`."""
 
-    def __init__(self, backend: RayBackend, *, scope: Filter | None = None) -> None:
-        """Create an engine; users call `serve_from_ray`."""
-        super().__init__(backend, scope=scope)
-        self.served = backend.served
+    backend: RayBackend
 
     def roll_out(self) -> int | None:
         """Go over to the newest published version; see `RayStore.roll_out`."""
-        return self.served.roll_out()
+        return self.backend.served.roll_out()
 
 
 @contextmanager

@@ -33,7 +33,7 @@ class SearcherMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield each series."""
-        gauges, counts = self.engine.served.serving()
+        gauges, counts = self.engine.backend.served.serving()
         for name, text in _GAUGES.items():
             yield GaugeMetricFamily(f"sleuth_{name}", text, gauges[name])
         events = CounterMetricFamily(
