@@ -56,7 +56,7 @@ def open_index(path: str | Path, options: OpenOptions) -> tuple[Store, Embedder 
             is_named = options.embedder is not None or "embedder" in named
             spelling = of_new.embedder if is_named else recorded or DEFAULT
         if model is None or spelling != of_new.embedder:
-            model = _model_of(spelling, store, options)
+            model = _model_of(spelling, path, store, options)
         if options.re_embed:
             fingerprint = model.fingerprint if model and spelling != recorded else ""
             for leg in legs_of_embedder():
@@ -110,12 +110,12 @@ def _open_store(path: str | Path, settings: IndexSettings, create: bool) -> Stor
         ) from error
 
 
-def _model_of(spelling: str, store: Store, options: OpenOptions) -> Embedder | None:
+def _model_of(spelling: str, path: str | Path, store: Store, options: OpenOptions) -> Embedder | None:
     """Return the embedder of an index that is there: a stand-in where it is missing."""
     if options.embedder is None and not options.re_embed and (model := stand_in(spelling, store)):
         return model
     return open_embedder(
-        spelling, options.embedder, path=str(store.path), answers=options.re_embed, required=options.re_embed
+        spelling, options.embedder, path=str(path), answers=options.re_embed, required=options.re_embed
     )
 
 

@@ -42,7 +42,8 @@ class RecentValues(Generic[K, V]):
             self._size += self._size_of(value) - (0 if former is None else self._size_of(former))
             self._values[key] = value
             while self._size > self._limit:
-                self._size -= self._size_of(self._values.popitem(last=False)[1])
+                _, oldest = self._values.popitem(last=False)
+                self._size -= self._size_of(oldest)
 
     def clear(self) -> None:
         """Drop all values."""
