@@ -19,9 +19,9 @@ KEYS = st.lists(st.sampled_from(EVERY), unique=True, max_size=12)
 
 @st.composite
 def pools(draw: st.DrawFn) -> dict[str, Pool]:
-    """Generate pools by leg, best first, with common keys and tied scores."""
+    """Generate pools by leg, or none, best first, with common keys and tied scores."""
     result = {}
-    for name in draw(st.lists(st.sampled_from("abcd"), unique=True, min_size=1, max_size=4)):
+    for name in draw(st.lists(st.sampled_from("abcd"), unique=True, max_size=4)):
         keys = draw(KEYS)
         scores = sorted((draw(SCORES) for _ in keys), reverse=True)
         result[name] = Pool(np.array(keys, np.int64), np.array(scores, np.float64))
@@ -108,13 +108,6 @@ def test_explanations_add_up(legs: dict[str, Pool], method: Method) -> None:
         assert math.isclose(explanation.value, combined, abs_tol=1e-9)
         assert explanation.formula == FORMULAS[method]
         assert explanation.facts.get("rank_constant") == (RANK_CONSTANT if method == "rrf" else None)
-
-
-def test_no_pools_and_empty_pools() -> None:
-    """Without pools or hits, every method gives an empty ranking."""
-    empty = Pool(np.zeros(0, np.int64), np.zeros(0, np.float64))
-    fused = [fuse_hits(pools, method=name) for name in METHODS for pools in ({}, {"a": empty, "b": empty})]
-    assert [len(ranking.keys) for ranking in fused] == [0] * len(fused)
 
 
 @pytest.mark.parametrize(

@@ -38,9 +38,8 @@ class Asked:
 def test_counts_are_those_of_every_analyzer() -> None:
     """Each field counts the tokens of its own analyzer that some row holds, asked for the first time or again."""
     tokens_of = {name: {token for field, token in HELD if field == name} for name in ANALYZERS}
-    terms = QueryTerms(
-        ANALYZERS, {name: Asked(name, tokens.__contains__) for name, tokens in tokens_of.items()}
-    )
+    indexes = {name: Asked(name, tokens.__contains__) for name, tokens in tokens_of.items()}
+    terms = QueryTerms(ANALYZERS, indexes)
     query = "Houses, houses: max_size, unknown"
     expected = Counter(
         Term(field, token)
@@ -110,18 +109,14 @@ def test_a_stop_word_makes_no_compound() -> None:
     """A stop word of the query's language counts in no field, also before a single letter or digit."""
     terms = QueryTerms(ANALYZERS, {name: Asked(name, lambda _: True) for name in ANALYZERS})
     assert {term.token for term in terms.counts("what is the 7 house") if term.field == "text@de"} == {"hous"}
-    assert {term.token for term in terms.counts("what is house 7") if term.field == "text"} == {
-        "hous",
-        "house7",
-    }
+    tokens = {term.token for term in terms.counts("what is house 7") if term.field == "text"}
+    assert tokens == {"hous", "house7"}
 
 
 def test_words_have_the_tokens_of_every_language() -> None:
     """A word in ASCII has the terms that the analyzer of each language finds in it, stop words and long ones too."""
-    analyzers = {"text": get_analyzer("english")} | {
-        f"text@{code}": get_analyzer(language.analyzer) for code, language in LANGUAGES.items()
-    }
-    terms = QueryTerms(analyzers, {name: Asked(name, lambda _: True) for name in analyzers})
+    names = ENGLISH | {f"text@{code}": language.analyzer for code, language in LANGUAGES.items()}
+    terms, analyzers = holding_all(**names), {field: get_analyzer(name) for field, name in names.items()}
     words = [
         "the", "und", "les", "Houses", "gegangen", "manghjava", "cxevaloj", "ne", "Ankaralilar", "42nd", "x1",
         "running", "kuca", "njegov",

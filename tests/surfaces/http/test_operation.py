@@ -13,7 +13,7 @@ import pytest
 from sleuth import Engine, Ranking
 from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.http import Extension, ServerSettings, bind
+from sleuth.surfaces.http import Extension, ServerSettings, bind, create_app
 from sleuth.surfaces.http.server import LogLines
 from sleuth.surfaces.http.settings import threads_per_worker
 from tests.waiting import wait_until
@@ -162,6 +162,14 @@ def test_workers_share_the_index_and_their_counts(tmp_path: Path) -> None:
         assert 'sleuth_requests_total{route="/v1/documents/{id}",status="200"} 20.0' in metrics
         started.process.send_signal(signal.SIGTERM)
         assert started.process.wait(60) == 0
+
+
+def test_nothing_is_reported_to_others(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The web framework traces, counts and logs nothing for OpenTelemetry, whatever the environment asks."""
+    monkeypatch.setenv("FASTAPI_OTEL_AUTO_CONFIGURE", "true")
+    with Engine.open(index) as engine:
+        telemetry = create_app(engine, ServerSettings())._telemetry
+    assert not any(telemetry[name] for name in ("tracing", "metrics", "logs", "auto_configure"))
 
 
 @pytest.mark.parametrize(("workers", "cores", "threads"), [(1, 8, 8), (2, 8, 4), (3, 8, 2), (4, 2, 1)])

@@ -88,7 +88,7 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
         docs_url=None,  # its page would load scripts of others
         redoc_url=None,
         openapi_url="/openapi.json",
-        telemetry={"tracing": False, "metrics": False},
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         redirect_slashes=False,
     )
     app.state.service = service
