@@ -107,10 +107,7 @@ def _manifests(objects: ObjectFolder) -> Iterator[Manifest]:
 def _opened(address: str, *, write: bool) -> Iterator[ObjectFolder]:
     """Yield the storage of code indexes at an address; a file is unpacked first, and packed after writing."""
     if address_of(address) is not None:
-        target = Address.parse(address)
-        if target.version is not None:
-            raise ArgumentError(f"address must be without a version, which a commit names, got {address!r}")
-        yield ObjectFolder(f"{target.url}/code")
+        yield ObjectFolder(f"{Address.parse(address, is_new=True).url}/code")
     elif not address.endswith(_PACKED):
         yield ObjectFolder(f"file://{Path(address).absolute()}/code")
     else:

@@ -99,11 +99,7 @@ def publish(
         IndexNotFoundError: no index at `path`.
         StoreError: the storage cannot be reached, or ignores put-if-absent.
     """
-    target = Address.parse(address)
-    if target.version is not None:
-        raise ArgumentError(
-            f"address must be without a version, which publishing numbers itself, got {address!r}"
-        )
+    target = Address.parse(address, is_new=True)
     folder = folder_at(path)
     if (published := address_of(path)) is not None:
         raise ArgumentError(

@@ -140,8 +140,8 @@ class Address:
     version: int | None = None
 
     @classmethod
-    def parse(cls, text: str) -> Address:
-        """Return the address that a text spells.
+    def parse(cls, text: str, *, is_new: bool = False) -> Address:
+        """Return the address that a text spells; of what is published there (`is_new`), it is without a version.
 
         Raises:
             ArgumentError: states the form.
@@ -156,6 +156,8 @@ class Address:
             raise ArgumentError(
                 f"address must have a number after @, and no user or password, got {match[1]}://…"
             )
+        if is_new and match[3]:
+            raise ArgumentError(f"address must be without a version, which publishing names, got {text!r}")
         version = int(match[3]) if match[3] else None
         return cls(f"{match[1].lower()}://{match[2].rstrip('/')}", version)
 

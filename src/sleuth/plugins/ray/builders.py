@@ -31,11 +31,7 @@ class Builders:
     """One builder of all shards, in this process, without Ray."""
 
     def __init__(self, url: str, plan: Plan) -> None:
-        """Start a builder, which goes on after the last upload.
-
-        Args:
-            url: of the index.
-        """
+        """Start a builder for the index at an address, which goes on after the last upload."""
         self._builder = ShardBuilder(url, plan.name, range(plan.shards), plan.shards, plan.settings)
 
     def begin(self, number: int, call: str, *arguments: Any) -> Any:

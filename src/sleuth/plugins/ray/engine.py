@@ -6,8 +6,8 @@ Its store pins a version for each query, and rolls out new ones.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -57,10 +57,7 @@ class RayShards:
         """The number of the published version, and the version of each shard."""
         return (self.manifest.number, *(part.version for part in self.manifest.parts))
 
-    @property
-    def generation(self) -> Hashable:
-        """The same: what is published never changes."""
-        return self.versions
+    generation = versions  # what is published never changes
 
     def ask(
         self, question: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
@@ -195,11 +192,7 @@ class RayBackend(GatheredBackend):
     """
 
     def __init__(self, store: RayStore, embedder: Embedder | None) -> None:
-        """Create a backend over searchers.
-
-        Args:
-            embedder: embeds queries.
-        """
+        """Create a backend over searchers, and what embeds queries."""
         legs = open_legs(IndexSettings.from_dict(store.settings), embedder)
         super().__init__(store, len(store.router.names), legs, embedder=embedder)
         self.served = store
@@ -278,14 +271,11 @@ def serve_from_ray(
     with ray_session(ray_address, required=ray_address is None) as ray:
         names = [part.folder or "index" for part in manifest.parts]
         mend = None if ray_address is None else partial(reconnect, ray, ray_address)
-        router = Router(ray, source.url, names, options or RouterOptions(), mend)
-        try:
+        with closing(Router(ray, source.url, names, options or RouterOptions(), mend)) as router:
             store = RayStore(router, source, objects, manifest)
             engine = RayEngine(RayBackend(store, embedder), scope=as_filter(scope))
             with engine, _following(engine, follow):
                 yield engine
-        finally:
-            router.close()
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 from sleuth.cluster.shards import decode
 from sleuth.cluster.storage import Address, ObjectFolder, commit_version
 from sleuth.engine import is_slow
-from sleuth.errors import ArgumentError, StoreError
+from sleuth.errors import StoreError
 from sleuth.ingest import IndexProgress, ReadOptions, Skipped
 from sleuth.plugins.ray.builder import Build, BuildReport
 from sleuth.plugins.ray.builders import Builders, ProcessDiedError, RayBuilders
@@ -68,16 +68,15 @@ def index_on_ray(
         StoreError: the storage or the cluster cannot be reached, or processes die again and again.
     """
     started = time.monotonic()
-    source = Address.parse(address)
-    if source.version is not None:
-        raise ArgumentError(f"address must be without a version, got {address!r}")
+    source = Address.parse(address, is_new=True)
     objects = ObjectFolder(source.url)
     objects.check_create_only()
     plan = plan_of(
         objects, source, paths, shards, settings or {}, options or ReadOptions(), wave_bytes, prune
     )
     small = SMALL_SLOW_BYTES if is_slow(str(plan.settings["embedder"])) else SMALL_BYTES
-    is_small = ray_address is None and workers is None and plan.bytes <= small
+    size = sum(file.entry.size for wave in plan.waves for file in wave)
+    is_small = ray_address is None and workers is None and size <= small
     with ExitStack() as stack:
 
         def start() -> Builders:

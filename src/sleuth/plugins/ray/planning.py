@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
@@ -71,11 +71,6 @@ class Plan:
     options: bytes
     base: Manifest | None
 
-    @property
-    def bytes(self) -> int:
-        """Bytes of the files that are read."""
-        return sum(file.entry.size for wave in self.waves for file in wave)
-
 
 def plan_of(
     objects: ObjectFolder,
@@ -99,15 +94,8 @@ def plan_of(
         _check_base(base, source, shards, settings)
         all_settings, shards = base.settings, base.shards
     count = Layout(DEFAULT_SHARDS if shards is None else shards).shards
-    if options.loaders:
-        raise ArgumentError(
-            "loaders must be installed on every machine of a cluster (`sleuth.loaders`), got functions"
-        )
-    if str(all_settings["embedder"]).startswith("custom:"):
-        raise ArgumentError(
-            "embedder must be one that every machine can open by its name, such as 'ollama:nomic-embed-text', "
-            f"got {all_settings['embedder']!r}"
-        )
+    embedder = str(all_settings["embedder"])
+    _check_machines(embedder, options)
     rows, is_complete = _listed_files(base, objects)
     # All machines see the files under the same absolute paths, and so they are named.
     sources = [open_source(str(path)) for path in paths if is_remote(path)]
@@ -115,11 +103,43 @@ def plan_of(
     diff = Diff(lambda: nullcontext(rows), [*folders, *(source.name for source in sources)], FileNames())
     diff.read_with(options)
     roots = present(folders, lambda root: any(rows.file_names(root)), prune=prune)
+    listings = [chosen(source.list(diff.known), source, options) for source in sources]
+    found = chain(DiskFolders(roots, options).list(), *listings)
+    files, skips, unchanged = _compared(diff, found, rows, is_complete=is_complete)
+    if base is None and not files:
+        raise ArgumentError(f"paths must hold files, got none below {', '.join(map(str, paths))}")
+    refused = sorted({skip.source for skip in skips if skip.kind in REFUSED} & rows.keys())
+    gone_files = [PlannedFile(FileEntry(name, name, 0, 0), rows[name]) for name in diff.unread(refused)]
+    missing_rows = [row for row, is_away in diff.missing() if is_away and row.documents]
+    if prune:
+        gone_files += [PlannedFile(FileEntry("", row.name, 0, 0), row) for row in missing_rows]
+    if wave_bytes is None:
+        wave_bytes = SLOW_WAVE_BYTES if is_slow(embedder) else WAVE_BYTES
+    reading = encode({option.name: getattr(options, option.name) for option in fields(options)})
+    entries = [file.entry for file in files], [file.entry for file in gone_files]
+    identity = (base.number if base else 0, count, dict(all_settings), wave_bytes, *entries)
+    return Plan(
+        name=digest_of(encode(identity) + reading),
+        waves=_waves(files, wave_bytes),
+        gone=gone_files,
+        left=0 if prune else len(missing_rows),
+        unchanged=unchanged,
+        skipped=skips,
+        shards=count,
+        settings=all_settings,
+        options=reading,
+        base=base,
+    )
+
+
+def _compared(
+    diff: Diff, found: Iterable[FileEntry | Skipped], rows: ListedFiles, *, is_complete: bool
+) -> tuple[list[PlannedFile], list[Skipped], int]:
+    """Return the files that are new or changed, what is skipped, and how many documents are as they were."""
     files: list[PlannedFile] = []
     skips: list[Skipped] = []
     unchanged = 0
-    listings = [chosen(source.list(diff.known), source, options) for source in sources]
-    for item in diff.compare(chain(DiskFolders(roots, options).list(), *listings)):
+    for item in diff.compare(found):
         if isinstance(item, Skipped):
             skips.append(item)
             diff.skipped.add(item.source)
@@ -131,38 +151,20 @@ def plan_of(
         else:
             skips += item.skips
             unchanged += 0 if item.skips else item.row.documents
-    if base is None and not files:
-        raise ArgumentError(f"paths must hold files, got none below {', '.join(map(str, paths))}")
-    refused = sorted({skip.source for skip in skips if skip.kind in REFUSED} & rows.keys())
-    gone_files = [PlannedFile(FileEntry(name, name, 0, 0), rows[name]) for name in diff.unread(refused)]
-    missing_rows = [row for row, is_away in diff.missing() if is_away and row.documents]
-    if prune:
-        gone_files += [PlannedFile(FileEntry("", row.name, 0, 0), row) for row in missing_rows]
-    if wave_bytes is None:
-        wave_bytes = SLOW_WAVE_BYTES if is_slow(str(all_settings["embedder"])) else WAVE_BYTES
+    return files, skips, unchanged
+
+
+def _waves(files: Sequence[PlannedFile], most: int) -> list[list[PlannedFile]]:
+    """Divide files into waves, each of which ends once it holds `most` bytes."""
     waves: list[list[PlannedFile]] = []
-    size = wave_bytes
+    size = most
     for file in files:
-        if size >= wave_bytes:
+        if size >= most:
             waves.append([])
             size = 0
         waves[-1].append(file)
         size += file.entry.size
-    reading = encode({option.name: getattr(options, option.name) for option in fields(options)})
-    entries = [file.entry for file in files], [file.entry for file in gone_files]
-    identity = (base.number if base else 0, count, dict(all_settings), wave_bytes, *map(list, entries))
-    return Plan(
-        name=digest_of(encode(identity) + reading),
-        waves=waves,
-        gone=gone_files,
-        left=0 if prune else len(missing_rows),
-        unchanged=unchanged,
-        skipped=skips,
-        shards=count,
-        settings=all_settings,
-        options=reading,
-        base=base,
-    )
+    return waves
 
 
 def is_remote(path: str | Path) -> bool:
@@ -180,6 +182,19 @@ def is_remote(path: str | Path) -> bool:
             f"az://CONTAINER/FOLDER, got {str(path)!r}"
         )
     return True
+
+
+def _check_machines(embedder: str, options: ReadOptions) -> None:
+    """Refuse what only this process can open."""
+    if options.loaders:
+        raise ArgumentError(
+            "loaders must be installed on every machine of a cluster (`sleuth.loaders`), got functions"
+        )
+    if embedder.startswith("custom:"):
+        raise ArgumentError(
+            "embedder must be one that every machine can open by its name, such as 'ollama:nomic-embed-text', "
+            f"got {embedder!r}"
+        )
 
 
 def _check_base(base: Manifest, source: Address, shards: int | None, settings: Mapping[str, Any]) -> None:

@@ -136,7 +136,7 @@ class Sender:
         text_by_hash: dict[str, str] = {}
         calls = {}
         for number, part in parts.items():
-            texts_of_shard = {text_hash(text): text for text in leg.texts(rows_of(part, part.keys(1)))}
+            texts_of_shard = texts_by_hash(leg, part)
             text_by_hash |= texts_of_shard
             calls[number] = self._builders.begin(number, "lacking", fingerprint, list(texts_of_shard))
         lacking = dict(zip(calls, self._builders.results(list(calls.values())), strict=True))
@@ -172,13 +172,14 @@ class Sender:
 
 @cache
 def slow_leg(embedder: str) -> DenseLeg | None:
-    """Return what embeds passages, loaded once for a process; None where builders embed.
-
-    Args:
-        embedder: its spelling in the settings of the index.
-    """
+    """Return the embedder of passages that settings spell, loaded once for a process; None where builders embed."""
     model = open_embedder(embedder) if is_slow(embedder) else None
     return None if model is None else DenseLeg(model)
+
+
+def texts_by_hash(leg: DenseLeg, batch: DocumentBatch) -> dict[str, str]:
+    """Return the texts of a batch that are embedded, by their hash."""
+    return {text_hash(text): text for text in leg.texts(rows_of(batch, batch.keys(1)))}
 
 
 def read_files(
