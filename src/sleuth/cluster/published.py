@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from sleuth.cluster.places import address_of
@@ -16,8 +16,8 @@ from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.cluster.storage.versions import Address
 from sleuth.engine import open_embedder
 from sleuth.engine.index import Backend, IndexBackend
-from sleuth.engine.opening import OpenOptions
-from sleuth.errors import ArgumentError, StoreError
+from sleuth.engine.opening import OpenOptions, check_settings, named_settings
+from sleuth.errors import StoreError
 from sleuth.ingest import FileNames
 from sleuth.protocols import Embedder
 from sleuth.store.store import Store
@@ -45,12 +45,7 @@ def published_backend(address: str | Path, options: OpenOptions, *, cache: Cache
         )
     objects = ObjectFolder(source.url)
     manifest = versions.find_version(source, objects)
-    settings = options.settings or {}
-    for name, value in (settings if isinstance(settings, Mapping) else settings.to_dict()).items():
-        if manifest.settings.get(name) != value:
-            raise ArgumentError(
-                f"{name} must be {manifest.settings.get(name)!r} as in the index at {source}, got {value!r}"
-            )
+    check_settings(named_settings(replace(options, chunker=None)), manifest.settings, source)
     with ExitStack() as stack:
         model = open_embedder(str(manifest.settings["embedder"]), options.embedder, path=str(source))
         indexes = open_parts(manifest, objects, model, cache or Cache(), stack)

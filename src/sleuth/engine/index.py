@@ -245,7 +245,7 @@ class IndexBackend(Backend):
         settings = self.settings.to_dict()
         store = Store.open(path, create=create, settings=settings)
         try:
-            check_settings(settings, store)
+            check_settings(settings, store.settings, store.path)
         except BaseException:
             store.close()
             raise

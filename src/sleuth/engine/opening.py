@@ -41,7 +41,7 @@ class OpenOptions:
 
 def open_index(path: str | Path, options: OpenOptions) -> tuple[Store, Embedder | None]:
     """Open or make the index in a folder: its store and its embedder; errors are those of `Engine.open`."""
-    named = _named(options)
+    named = named_settings(options)
     of_new = IndexSettings.from_dict({"embedder": default_spelling(), **named})
     if options.embedder is not None and "embedder" not in named:
         of_new = replace(of_new, embedder=spelling_of(options.embedder))
@@ -50,7 +50,8 @@ def open_index(path: str | Path, options: OpenOptions) -> tuple[Store, Embedder 
     model = _model_of_new(path, of_new, legs, options) if creates else None
     store = _open_store(path, of_new, options.create)
     try:
-        check_settings({k: v for k, v in named.items() if not (options.re_embed and k == "embedder")}, store)
+        kept = {k: v for k, v in named.items() if not (options.re_embed and k == "embedder")}
+        check_settings(kept, store.settings, store.path)
         recorded = spelling = IndexSettings.from_dict(store.settings).embedder
         if options.re_embed:
             is_named = options.embedder is not None or "embedder" in named
@@ -69,7 +70,7 @@ def open_index(path: str | Path, options: OpenOptions) -> tuple[Store, Embedder 
     return store, model
 
 
-def _named(options: OpenOptions) -> Mapping[str, Any]:
+def named_settings(options: OpenOptions) -> Mapping[str, Any]:
     """Return the settings that a user names; `IndexSettings` that hold the default embedder name none."""
     settings = options.settings
     values = settings.to_dict() if isinstance(settings, IndexSettings) else settings
@@ -119,16 +120,16 @@ def _model_of(spelling: str, path: str | Path, store: Store, options: OpenOption
     )
 
 
-def check_settings(expected: Mapping[str, Any], store: Store) -> None:
-    """Refuse settings that are not those of the index.
+def check_settings(expected: Mapping[str, Any], settings: Mapping[str, Any], where: object) -> None:
+    """Refuse settings that are not those of the index at a place.
 
     Raises:
         ArgumentError: names the first that differs, with both values.
     """
     for name, value in expected.items():
-        recorded = store.settings.get(name, getattr(_DEFAULTS, name, None))
+        recorded = settings.get(name, getattr(_DEFAULTS, name, None))
         if recorded != value:
             raise ArgumentError(
-                f"{name} must be {recorded!r} as in the index at {store.path}, got {value!r}; "
+                f"{name} must be {recorded!r} as in the index at {where}, got {value!r}; "
                 "to change it, index into another folder"
             )

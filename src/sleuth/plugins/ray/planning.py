@@ -14,6 +14,7 @@ from sleuth.cluster import Manifest
 from sleuth.cluster.shards import DEFAULT_SHARDS, Layout, encode
 from sleuth.cluster.storage import SCHEMES, digest_of, newest_version, object_name
 from sleuth.engine import is_slow
+from sleuth.engine.opening import check_settings
 from sleuth.errors import ArgumentError
 from sleuth.ingest import (
     REFUSED,
@@ -206,11 +207,7 @@ def _check_base(base: Manifest, source: Address, shards: int | None, settings: M
         )
     if shards not in (None, base.shards):
         raise ArgumentError(f"shards must be {base.shards} as in the index at {source}, got {shards!r}")
-    for name, value in settings.items():
-        if base.settings.get(name) != value:
-            raise ArgumentError(
-                f"{name} must be {base.settings.get(name)!r} as in the index at {source}, got {value!r}"
-            )
+    check_settings(settings, base.settings, source)
 
 
 def _listed_files(base: Manifest | None, objects: ObjectFolder) -> tuple[ListedFiles, bool]:
