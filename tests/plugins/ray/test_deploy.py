@@ -54,7 +54,7 @@ def test_metrics_have_the_counts_of_searchers(hybrid: Engine, monkeypatch: pytes
     gauges = {"published_version": 7, "searchers": 4, "searchers_up": 3, "shards": 8, "shards_up": 6}
     gauges |= {"published_cache_bytes": 100, "published_cache_limit_bytes": 200}
     served = SimpleNamespace(serving=lambda: (gauges, {"lost": 2}))
-    monkeypatch.setattr(hybrid, "served", served, raising=False)
+    monkeypatch.setattr(hybrid.backend, "served", served, raising=False)
     app = create_app(hybrid, ServerSettings(), extensions=[METRICS])
     with TestClient(app, "http://localhost") as client:
         lines = client.get("/metrics").text
