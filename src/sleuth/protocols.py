@@ -61,11 +61,18 @@ class Embedder(Protocol):
         """Return one vector per text, shape (len(texts), dimension), in order."""
 
 
+class CutText(str):
+    """A text that a model's limit of tokens ended."""
+
+    __slots__ = ()
+
+
 @runtime_checkable
 class Generator(Protocol):
     """Text in, text out.
 
-    Contract: failures raise GenerationError; a stream that breaks raises after the pieces that arrived.
+    Contract: failures raise GenerationError; a stream that breaks raises after the pieces that arrived. A text that the
+    model's limit of tokens ended is a `CutText`, and so is the last piece of such a stream, which may be empty.
     """
 
     def complete(self, prompt: str) -> str:

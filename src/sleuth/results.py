@@ -142,7 +142,8 @@ class SearchResult(BaseResult):
         response: the answer, with citations such as [1] where the synthesizer makes them.
         used_source_ids: ids of retrieved items that the answer used, in order of first use.
         items: the retrieved items, with `ReturnMode.WITH_ITEMS` only.
-        extra: for synthesizers; the built-in ones write `synthesizer`, `grade`, `quotes`, `sources` and `citations`.
+        extra: for synthesizers; the built-in ones write `synthesizer`, `grade`, `is_cut` (whether the model's limit of
+            tokens ended the answer), `quotes`, `sources` and `citations`.
     """
 
     query: str = ""

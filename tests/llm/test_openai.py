@@ -127,6 +127,20 @@ def test_broken_streams(server: OpenAIServer, generator: OpenAIGenerator) -> Non
     assert list(generator.stream("a b")) == ["whole"]
 
 
+def test_an_answer_that_the_limit_of_tokens_ended_is_a_cut_text(
+    server: OpenAIServer, generator: OpenAIGenerator
+) -> None:
+    """The whole answer is one, and the last piece of a stream, which is empty where the end comes after the text."""
+    reply = _json({"choices": [{"message": {"content": "<think>Hm</think>a"}, "finish_reason": "length"}]})
+    server.next = reply
+    assert isinstance(generator.complete("x"), protocols.CutText)
+    events = [{"delta": {"content": "first words"}}, {"delta": {}, "finish_reason": "length"}]
+    lines = (b"data: " + json.dumps({"choices": [event]}).encode() + b"\n\n" for event in events)
+    server.next = Reply(200, b"".join(lines))
+    pieces = list(generator.stream("x"))
+    assert (pieces, isinstance(pieces[-1], protocols.CutText)) == (["first words", ""], True)
+
+
 @pytest.mark.parametrize(
     ("reply", "says"),
     [
@@ -134,6 +148,7 @@ def test_broken_streams(server: OpenAIServer, generator: OpenAIGenerator) -> Non
         (_json({"choices": [{"message": {"content": None}}]}), "without a text"),
         (_json({"error": {"message": "no such model"}}, 404), "answered 404: no such model"),
         (Reply(200, b"<html>"), "not JSON"),
+        (Reply(429, b"{}", {"Retry-After": "3600"}), "is busy .*: try again in 3,600 s"),
     ],
 )
 def test_failures(server: OpenAIServer, generator: OpenAIGenerator, reply: Reply, says: str) -> None:

@@ -253,6 +253,7 @@ def test_passing_failures_are_retried(
     assert len(server.requests) == requests
     assert [record.levelno for record in caplog.records] == [logging.ERROR] * (count == 0)
     assert ("did not answer" in caplog.text) == (events == [None] * 4)
+    assert ("try again in 3,600 s" in caplog.text) == ("maximum" in case)
 
 
 def test_retry_after_is_honoured(server: TavilyServer, options: dict[str, Any]) -> None:

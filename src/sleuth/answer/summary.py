@@ -8,10 +8,11 @@ from typing import Protocol
 
 from sleuth.answer.citations import Citation, CitationReport, support
 from sleuth.answer.context import Passage
-from sleuth.answer.synthesis import BUDGET, OnText, extra_of, told
+from sleuth.answer.synthesis import BUDGET, OnText, extra_of, joined, told
 from sleuth.answer.units import text_units
 from sleuth.answer.words import plain_words
 from sleuth.arguments import check_count
+from sleuth.protocols import CutText
 from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
 from sleuth.text import clean_text
@@ -62,7 +63,7 @@ def summarize_docs(
         batches = _batches(texts, budget, count_tokens)
         if len(batches) == 1:
             pieces = stream(batches[0]) if stream and on_text else [writer.summarize_docs(batches[0])]
-            return "".join(told(piece, on_text) for piece in pieces)
+            return joined(pieces, on_text)
         parts = [writer.summarize_docs(batch) for batch in batches]
         size_before = sum(count_tokens(doc.page_content) for doc in texts)
         texts = [Document(part) for part in parts]
@@ -117,7 +118,10 @@ class SummarySynthesizer:
         passages = [Passage(number, item.text, (item,)) for number, item in enumerate(items, 1)]
         grade = Grade.MAY_HELP if report.unsupported else Grade.LIKELY
         kind = "extractive" if self.writer is None else "llm"
-        extra = extra_of(kind, grade if summary else Grade.NOTHING_CLOSE, passages, report)
+        is_cut = isinstance(summary, CutText)
+        extra = extra_of(
+            kind, grade if summary else Grade.NOTHING_CLOSE, passages, report, is_cut=is_cut
+        )
         return SearchResult.success(response=summary, used_source_ids=report.used_ids, extra=extra)
 
     asynthesize = async_twin(synthesize)

@@ -19,7 +19,7 @@ from sleuth.answer.units import units_of
 from sleuth.answer.words import plain_words
 from sleuth.arguments import check_count
 from sleuth.errors import GenerationError
-from sleuth.protocols import Generator
+from sleuth.protocols import CutText, Generator
 from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
 from sleuth.text import clean_text
@@ -147,7 +147,7 @@ class LLMSynthesizer:
             return SearchResult.success(response=told(REFUSAL, on_text), extra=extra)
         prompt = build_prompt(question, passages, contradictions(question, passages))
         pieces = self.generator.stream(prompt) if on_text else [self.generator.complete(prompt)]
-        response = "".join(told(piece, on_text) for piece in trim_pieces(pieces))
+        response = joined(trim_pieces(pieces), on_text)
         if not response:
             raise GenerationError(
                 "the model wrote no answer: it called a tool, or its tokens ended before the answer"
@@ -157,7 +157,7 @@ class LLMSynthesizer:
         report = replace(report, uncited=tuple(text for text in report.uncited if not _refuses(text)))
         grade = Grade.LIKELY if report.citations and not report.unsupported else Grade.MAY_HELP
         grade = Grade.NOTHING_CLOSE if _refuses(response) else grade
-        extra = extra_of("llm", grade, passages, report)
+        extra = extra_of("llm", grade, passages, report, is_cut=isinstance(response, CutText))
         return SearchResult.success(response=response, used_source_ids=report.used_ids, extra=extra)
 
     asynthesize = async_twin(synthesize)
@@ -191,9 +191,16 @@ def _refuses(text: str) -> bool:
 
 def told(piece: str, on_text: OnText | None) -> str:
     """Return a piece of a text, after it was given to its reader."""
-    if on_text is not None:
+    if on_text is not None and piece:
         on_text(piece)
     return piece
+
+
+def joined(pieces: Iterable[str], on_text: OnText | None) -> str:
+    """Return pieces as one text, after each was given to its reader; a `CutText` if the last one is."""
+    texts = [told(piece, on_text) for piece in pieces]
+    text = "".join(texts)
+    return CutText(text) if texts and isinstance(texts[-1], CutText) else text
 
 
 def trim_pieces(pieces: Iterable[str]) -> Iterator[str]:
@@ -203,17 +210,20 @@ def trim_pieces(pieces: Iterable[str]) -> Iterator[str]:
         text = pending + piece if begun else piece.lstrip()
         body = text.rstrip()
         pending = text[len(body) :]
-        if body:
+        if body or isinstance(piece, CutText):
             begun = True
-            yield body
+            yield CutText(body) if isinstance(piece, CutText) else body
 
 
-def extra_of(kind: str, grade: Grade, passages: Sequence[Passage], report: CitationReport) -> dict[str, Any]:
-    """Return what a result says of an answer: who wrote it, its grade, and what it stands on."""
+def extra_of(
+    kind: str, grade: Grade, passages: Sequence[Passage], report: CitationReport, *, is_cut: bool = False
+) -> dict[str, Any]:
+    """Return what a result says of an answer: who wrote it, whether it was cut, its grade, and what it stands on."""
     in_order = sorted(passages, key=lambda passage: passage.number)
     return {
         "synthesizer": kind,
         "grade": str(grade),
+        "is_cut": is_cut,
         "sources": [passage.to_dict() for passage in in_order],
         "citations": [citation.to_dict() for citation in report.citations],
         "unknown_citations": list(report.unknown),

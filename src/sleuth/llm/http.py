@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from sleuth.errors import ArgumentError, RemoteError
 from sleuth.logs import logger_of
+from sleuth.protocols import CutText
 from sleuth.remote import Answer, BrokenError, CertificateError, Deadline, retry
 from sleuth.remote.answer import LateError, UnreachableError
 from sleuth.remote.endpoints import TurnError, endpoint_at
@@ -84,7 +85,9 @@ class Failures(ABC):
     def __call__(self, url: str, cause: Exception) -> RemoteError:
         status = cause.status if isinstance(cause, StatusError) else None
         message = self.mask.hide(self.message(url, cause))
-        return self.error(message, service=self.service, url=url, status=status)
+        failure = self.error(message, service=self.service, url=url, status=status)
+        failure.after = cause.after if isinstance(cause, StatusError) else None
+        return failure
 
     def message(self, url: str, cause: Exception) -> str:
         """Return one sentence."""
@@ -258,7 +261,7 @@ def parse(body: bytes, mask: Mask | None = None) -> Any:
 def without_thoughts(pieces: Iterable[str]) -> Iterator[str]:
     """Yield the pieces of an answer without the thoughts that some models write before it, between two marks."""
     begin, end, longest = "<think>", "</think>", 80
-    rest, text = filter(None, pieces), ""
+    rest, text = iter(pieces), ""
     for piece in rest:
         text += piece
         if not begin.startswith(text.strip()) or len(text) > longest:
@@ -270,6 +273,11 @@ def without_thoughts(pieces: Iterable[str]) -> Iterator[str]:
     if text:
         yield text
     yield from rest
+
+
+def ended(text: str, reason: Any) -> str:
+    """Return a text as a `CutText` if the reason of its end is the limit of tokens."""
+    return CutText(text) if reason == "length" else text
 
 
 def vectors(rows: Any, count: int) -> list[list[float]]:

@@ -24,6 +24,7 @@ from sleuth.llm.http import (
     again_when_pure,
     again_when_refused,
     checked_timeout,
+    ended,
     never_again,
     parse,
     vectors,
@@ -31,6 +32,7 @@ from sleuth.llm.http import (
 )
 from sleuth.llm.urllib_client import send
 from sleuth.remote import async_twin, checked_base, port_of
+from sleuth.remote.retry import advice
 from sleuth.remote.twins import async_pieces
 
 
@@ -101,7 +103,7 @@ class _OllamaFailures(Failures):
         if problem := self._missing_model(cause.message):
             return problem
         if cause.status in (429, 503):
-            return f"is busy ({cause}); it runs, but its queue is full: try again later"
+            return f"is busy ({cause}); it runs, but its queue is full: {advice(cause.after)}"
         return f"answered {cause}"
 
     def _missing_model(self, message: str) -> str:
@@ -168,7 +170,7 @@ class Ollama:
         """
         answer = self._client.post("/api/generate", self._payload(prompt, stream=False))
         with self._client.described("/api/generate"):
-            return "".join(without_thoughts([_response(answer)]))
+            return ended("".join(without_thoughts([_response(answer)])), answer.get("done_reason"))
 
     acomplete = async_twin(complete)
 
@@ -186,8 +188,9 @@ class Ollama:
         with self._client.described("/api/generate"):
             for line in self._client.lines("/api/generate", self._payload(prompt, stream=True)):
                 piece = parse(line)
-                if text := _response(piece):
-                    yield text
+                text, reason = _response(piece), piece.get("done_reason")
+                if text or reason == "length":
+                    yield ended(text, reason)
                 if piece.get("done") is True:
                     return
             raise AnswerError("ended its stream before it was done")

@@ -23,6 +23,7 @@ from sleuth.llm.http import (
     again_when_refused,
     checked_secret,
     checked_timeout,
+    ended,
     never_again,
     parse,
     vectors,
@@ -30,6 +31,7 @@ from sleuth.llm.http import (
 )
 from sleuth.logs import logger_of
 from sleuth.remote import Answer, Deadline, async_twin, checked_base
+from sleuth.remote.retry import advice
 from sleuth.remote.secrets import Mask
 from sleuth.remote.twins import async_pieces
 
@@ -102,7 +104,7 @@ class OpenAIFailures(Failures):
         if 300 <= cause.status < 400:
             return f"redirects ({cause}), which is not followed; is base_url right?"
         if cause.status in (429, 503):
-            return f"is busy ({cause}): try again later"
+            return f"is busy ({cause}): {advice(cause.after)}"
         return f"answered {cause}"
 
 
@@ -205,12 +207,13 @@ class OpenAIGenerator:
         answer = self._client.post("/chat/completions", self._payload(prompt, stream=False))
         with self._client.described("/chat/completions"):
             try:
-                content = answer["choices"][0]["message"]["content"]
+                choice = answer["choices"][0]
+                content = choice["message"]["content"]
             except (KeyError, IndexError, TypeError):
                 raise AnswerError(f"answered without a message: {self._client.shown(answer)}") from None
             if not isinstance(content, str):
                 raise AnswerError(f"answered without a text: {self._client.shown(answer)}")
-            return "".join(without_thoughts([content]))
+            return ended("".join(without_thoughts([content])), choice.get("finish_reason"))
 
     acomplete = async_twin(complete)
 
@@ -242,9 +245,10 @@ class OpenAIGenerator:
                 text = delta.get("content") if isinstance(delta, dict) else delta
                 if text is not None and not isinstance(text, str):
                     raise AnswerError(f"streamed something that is no text: {self._client.shown(text)}")
-                if text:
-                    yield text
-                is_over = is_over or choice.get("finish_reason") is not None
+                reason = choice.get("finish_reason")
+                if text or reason == "length":
+                    yield ended(text or "", reason)
+                is_over = is_over or reason is not None
             if not is_over:
                 raise AnswerError("ended its stream before it was done")
 

@@ -67,6 +67,11 @@ def retry_after(header: str | None) -> float | None:
         return None
 
 
+def advice(after: float | None) -> str:
+    """Return when to ask a busy service again."""
+    return "try again later" if after is None else f"try again in {after:,.0f} s"
+
+
 def call(
     attempt: Callable[[Deadline], T],
     *,

@@ -33,13 +33,14 @@ Fault = Literal[
     "late-error",
     "undone",
     "hollow",
+    "cut",
 ]
 FAULTS: tuple[Fault, ...] = get_args(Fault)
 """busy: 503, queue full. rate: 429. crash: 500. hang: no answer. die: the connection ends in the middle.
 reset: it ends before the answer. malformed: JSON that breaks off. endless: an answer without end. drip: a
 byte at a time. error-body: an error with status 200. late-error: a stream whose last line holds only an
 error. undone: a stream that ends without `"done": true`. hollow: an object without the field that was asked
-for.
+for. cut: an answer that the limit of tokens ended.
 """
 
 DIMENSION = 64
@@ -141,18 +142,20 @@ class OllamaServer(LocalServer):
     def _generate(self, payload: dict[str, Any], fault: Fault | None) -> Reply:
         text = self.reply(payload.get("prompt", ""))
         base = {"model": payload["model"], "created_at": "2026-01-01T00:00:00Z"}
+        end = {"done": True, "done_reason": "length" if fault == "cut" else "stop"}
         if payload.get("stream", True) is False:
-            body = json.dumps({**base, "response": text, "done": True, "done_reason": "stop"}).encode()
-            return self._whole(body, fault)
+            return self._whole(json.dumps({**base, "response": text, **end}).encode(), fault)
         lines: list[dict[str, Any]] = [
             {**base, "response": word, "done": False} for word in re.findall(r"\S+\s*|\s+", text)
         ]
         return Reply(
-            200, headers={"Content-Type": "application/x-ndjson"}, pieces=self._stream(lines, base, fault)
+            200,
+            headers={"Content-Type": "application/x-ndjson"},
+            pieces=self._stream(lines, {**base, "response": "", **end}, fault),
         )
 
     def _stream(
-        self, lines: list[dict[str, Any]], base: dict[str, Any], fault: Fault | None
+        self, lines: list[dict[str, Any]], end: dict[str, Any], fault: Fault | None
     ) -> Iterator[bytes]:
         for number, line in enumerate(lines):
             if fault == "die" and number == len(lines) // 2:
@@ -162,7 +165,7 @@ class OllamaServer(LocalServer):
         if fault == "late-error":
             yield json.dumps({"error": "an error was encountered while running the model"}).encode() + b"\n"
         elif fault != "undone":
-            yield json.dumps({**base, "response": "", "done": True, "done_reason": "stop"}).encode() + b"\n"
+            yield json.dumps(end).encode() + b"\n"
 
     def _drops(self, data: bytes) -> Iterator[bytes]:
         for byte in data:

@@ -146,7 +146,7 @@ async def chat_completions(body: ChatRequest, request: Request, call: CurrentCal
             "refusal": None,
             "annotations": annotations,
         }
-        choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
+        choice = {"index": 0, "message": message, "finish_reason": _reason(result), "logprobs": None}
         completion = {**head, "object": "chat.completion", "choices": [choice], "usage": _usage(body, result)}
         return json_response({**completion, **_said(writing, result)})
     head["object"] = "chat.completion.chunk"
@@ -165,7 +165,7 @@ async def chat_completions(body: ChatRequest, request: Request, call: CurrentCal
         result = await writing.result
         if role:
             yield chunk({**role, "content": _text_of(result)})
-        yield chunk({"annotations": url_citations(result, base)}, "stop", **_said(writing, result))
+        yield chunk({"annotations": url_citations(result, base)}, _reason(result), **_said(writing, result))
         if body.stream_options is not None and body.stream_options.include_usage:
             yield b"data: " + to_json({**head, "choices": [], "usage": _usage(body, result)}) + b"\n\n"
         yield b"data: [DONE]\n\n"
@@ -174,6 +174,11 @@ async def chat_completions(body: ChatRequest, request: Request, call: CurrentCal
         return b'data: {"error":' + bytes(problem(refusal, call.id).body) + b"}\n\n"
 
     return await writing.stream(chunks, failure)
+
+
+def _reason(result: SearchResult) -> str:
+    """Return why an answer ended."""
+    return "length" if result.extra.get("is_cut") else "stop"
 
 
 def _usage(body: ChatRequest, result: SearchResult) -> dict[str, int]:
@@ -316,7 +321,8 @@ async def responses(body: ResponsesRequest, request: Request, call: CurrentCall)
         yield say("response.output_text.done", **place, text=part["text"], logprobs=[])
         yield say("response.content_part.done", **place, part=part)
         yield say("response.output_item.done", output_index=1, item=message)
-        yield say("response.completed", response=_response(body, writing, [search, message], result))
+        response = _response(body, writing, [search, message], result)
+        yield say(f"response.{response['status']}", response=response)
 
     def failure(refusal: Refusal) -> bytes:
         return say("error", code=refusal.code, message=str(refusal.detail), param=None)
@@ -331,11 +337,13 @@ def _response(
     result: SearchResult | None,
 ) -> dict[str, Any]:
     """Return a response with its outputs; it is in progress until it has a result."""
+    is_cut = result is not None and result.extra.get("is_cut", False)
     return {
         "id": f"resp_{writing.call.id}",
         "object": "response",
         "created_at": int(time.time()),
-        "status": "in_progress" if result is None else "completed",
+        "status": "in_progress" if result is None else "incomplete" if is_cut else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if is_cut else None,
         "model": body.model,
         "output": output,
         "parallel_tool_calls": False,

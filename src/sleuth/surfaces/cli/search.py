@@ -79,6 +79,8 @@ ASK_EXAMPLES = """
   sleuth ask --model openai:gpt-4o-mini --json "what changed in 2.0?" | jq -r .response
 """
 
+_CUT = "the answer is cut off: the model may write no more tokens"
+
 ASK_FIRST = ("model", "sources", "filter", "k", "sort", "recency", "show_context", "rate", "json", "index")
 
 ModelOption = Annotated[
@@ -191,7 +193,8 @@ def summarize(
         count = sum(citation["number"] == number for citation in facts["citations"])
         cited = f"{count} of {len(facts['citations'])} lines"
         lines.append(f"{styled(f'[{number}]', 'dim')} {styled(source, 'head')}  {cited}")
-    notes = [f"no document supports: {clean_text(statement)}" for statement in result.extra["unsupported"]]
+    notes = [_CUT] if result.extra["is_cut"] else []
+    notes += [f"no document supports: {clean_text(statement)}" for statement in result.extra["unsupported"]]
     return Output({"summary": result.response, "sources": sources, **facts}, lines, notes)
 
 
@@ -237,7 +240,7 @@ def print_sources(engine: Answering, result: SearchResult, show_context: bool) -
             say(clean_text("\n".join(item.text for item in cited)) + "\n")
     if not selection and result.response:
         say()
-    notes = list(result.extra.get("notes", ()))
+    notes = [*result.extra.get("notes", ()), *([_CUT] if result.extra.get("is_cut") else [])]
     failed = result.detail.context.get("failed", ()) if result.detail else ()
     notes += [f"{part['name']} {part['status']}: {part['error']}" for part in failed]
     if result.detail is not None and result.is_ok() and not failed:

@@ -63,6 +63,7 @@ class AskResponse(BaseModel):
         response: the answer; its citations are numbers in brackets, as [1].
         grade: how well it fits the question; null where a plugin wrote it, or for an error.
         synthesizer: "llm" or "extractive".
+        is_cut: whether the model's limit of tokens ended the answer.
         sources: what was read, by number, with path, title and heading.
         citations: where `response` cites which source; without a model these are the quotes.
         unknown_citations: numbers that the model cites and no source has.
@@ -80,6 +81,7 @@ class AskResponse(BaseModel):
     response: str
     grade: Grade | None
     synthesizer: str | None
+    is_cut: bool
     sources: list[dict[str, Any]]
     citations: list[dict[str, Any]]
     unknown_citations: list[int]
@@ -265,6 +267,7 @@ class Writing:
             "standalone_query": self.standalone,
             "grade": extra.get("grade"),
             "synthesizer": extra.get("synthesizer"),
+            "is_cut": extra.get("is_cut", False),
             "degraded": "failed" in context,
             **{name: extra.get(name, []) for name in lists},
         }

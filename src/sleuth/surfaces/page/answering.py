@@ -93,7 +93,8 @@ def answer_of(result: SearchResult, query: str, roots: Sequence[str]) -> dict[st
     sources = [source for source in result.extra.get("sources", ()) if source["number"] in numbers]
     cards = cards_of(sources, query, roots, texts)
     unknown = ", ".join(f"[{number}]" for number in result.extra.get("unknown_citations", ()))
-    problem = f"The model cites passages that do not exist: {unknown}." if unknown else ""
+    problem = f"The model cites passages that do not exist: {unknown}. " if unknown else ""
+    problem += "The answer is cut off: the model may write no more tokens." if result.extra.get("is_cut") else ""
     return {
         "cards": cards,
         "html": rendered(result.response, cards, is_quoted=result.extra.get("synthesizer") == "extractive"),
