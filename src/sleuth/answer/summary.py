@@ -119,9 +119,7 @@ class SummarySynthesizer:
         grade = Grade.MAY_HELP if report.unsupported else Grade.LIKELY
         kind = "extractive" if self.writer is None else "llm"
         is_cut = isinstance(summary, CutText)
-        extra = extra_of(
-            kind, grade if summary else Grade.NOTHING_CLOSE, passages, report, is_cut=is_cut
-        )
+        extra = extra_of(kind, grade if summary else Grade.NOTHING_CLOSE, passages, report, is_cut=is_cut)
         return SearchResult.success(response=summary, used_source_ids=report.used_ids, extra=extra)
 
     asynthesize = async_twin(synthesize)

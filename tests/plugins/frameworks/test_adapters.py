@@ -58,5 +58,6 @@ def test_a_document_has_the_vector_that_came_last_with_it(tmp_path: Path) -> Non
     assert index.engine.status()["version"] == version + 1  # a kill leaves the document as it was or is
     nearest = index.nearest([0, 1], 9)
     assert [(one.id, round(one.score or 0, 1)) for one in nearest] == [("2", 1), ("3", 0.7), ("1", -1)]
+    index.engine.update({"title": "Three"}, ["3"])
     assert index.vectors(nearest) == [[0, 1], [1, 1], [0, -1]]
     index.engine.close()

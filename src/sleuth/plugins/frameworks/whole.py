@@ -75,12 +75,12 @@ class NamedEmbedder:
 class VectorsOfOthers:
     """An `Embedder` for a framework that makes the vectors itself, and hands them over with documents and queries.
 
-    The index keeps those of documents in its record, so that it can be rebuilt without the framework. The hash of a
-    vector is among what is embedded of its document: two documents of one text have two vectors.
+    The index keeps those of documents in its record, so that it can be rebuilt without the framework. What is embedded
+    of a document is the hash of its vector: its title may change, and another of the same text has another vector.
     """
 
     fingerprint = "vectors of others"
-    fields = ("title", "text", _VECTOR)
+    fields = (_VECTOR,)
     _vectors: ClassVar[ContextVar[dict[str, Sequence[float]]]] = ContextVar("vectors of queries")
 
     @contextmanager
@@ -174,10 +174,11 @@ class WholeIndex:
             model, cache = VectorsOfOthers.fingerprint, cast("Any", self.engine.backend.vector_cache)
             checked = as_vectors(list(vectors), len(names), model)
             self.engine.nearest(checked[0], 1)  # refuses vectors of another length than those of the index
+            rows: dict[str, bytes] = {}
             for document, vector in zip(documents, checked, strict=True):
-                document.metadata[_VECTOR] = blake2b(vector.tobytes(), digest_size=8).hexdigest()
-            hashes = [_hash_of(document.page_content, document.metadata) for document in documents]
-            cache.put(model, dict(zip(hashes, (vector.tobytes() for vector in checked), strict=True)))
+                name = document.metadata[_VECTOR] = blake2b(vector.tobytes(), digest_size=8).hexdigest()
+                rows[text_hash(name)] = vector.tobytes()
+            cache.put(model, rows)
         self.engine.add(documents)
         return names
 
@@ -218,7 +219,7 @@ class WholeIndex:
         if not isinstance(embedder, VectorsOfOthers) or cache is None:
             raise ArgumentError(f"engine must keep the vectors that it was given, got one of {embedder!r}")
         items = [item for document in documents for item in self.engine.get(document.id)]
-        hashes = [_hash_of(item.text, item.metadata) for item in items]
+        hashes = [text_hash(item.metadata[_VECTOR]) for item in items]
         vector_by_hash = cache.get(embedder.fingerprint, hashes)
         return [array("f", vector_by_hash[key]).tolist() for key in hashes]
 
@@ -256,10 +257,3 @@ def _stored(text: str, metadata: Mapping[str, Any] | None, id: str) -> Document:
     if own_keys := [key if values[key] is not None else _NONE + key for key in _ADDED if key in values]:
         values[_OWN] = own_keys
     return Document(text, values, id=id)
-
-
-def _hash_of(text: str, metadata: Mapping[str, Any]) -> str:
-    """Return the hash of what is embedded of a document (`VectorsOfOthers.fields`)."""
-    title = metadata.get("title")
-    title = "" if title is None else str(title.isoformat() if hasattr(title, "isoformat") else title)
-    return text_hash(" ".join(filter(None, (title, text, metadata.get(_VECTOR)))))

@@ -94,7 +94,8 @@ def answer_of(result: SearchResult, query: str, roots: Sequence[str]) -> dict[st
     cards = cards_of(sources, query, roots, texts)
     unknown = ", ".join(f"[{number}]" for number in result.extra.get("unknown_citations", ()))
     problem = f"The model cites passages that do not exist: {unknown}. " if unknown else ""
-    problem += "The answer is cut off: the model may write no more tokens." if result.extra.get("is_cut") else ""
+    if result.extra.get("is_cut"):
+        problem += "The answer is cut off: the model may write no more tokens."
     return {
         "cards": cards,
         "html": rendered(result.response, cards, is_quoted=result.extra.get("synthesizer") == "extractive"),
