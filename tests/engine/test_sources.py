@@ -1,6 +1,7 @@
 """Several sources answer as one: on one scale, filtered, with labelled items and named failures."""
 
 import json
+import pickle
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from sleuth.errors import (
     FilterError,
     IndexNotFoundError,
     RetrievalError,
+    StoreError,
     UnknownRepositoryError,
 )
 from sleuth.filters import as_filter
@@ -211,6 +213,17 @@ def test_answers_cite_documents_and_code(both: Sources) -> None:
         assert result.used_source_ids
         types |= {source["source_type"] for source in result.extra["sources"]}
     assert types == {"docs", "code"}
+
+
+def test_closed_sources_refuse_questions(place: Path) -> None:
+    """As a closed engine does, also where all are services; what is open says what to give another process."""
+    with Sources({"web": Fixed()}) as sources, Engine.open(place / ".sleuth") as engine:
+        for each in (sources, engine):
+            with pytest.raises(TypeError, match="pass the path of the index"):
+                pickle.dumps(each)
+    for closed in (sources, engine):
+        with pytest.raises(StoreError, match="is closed: open it again"):
+            closed.retrieve(QUERY)
 
 
 def test_failures_are_named(place: Path) -> None:

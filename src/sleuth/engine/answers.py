@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from sleuth.engine.embedders import is_cheap
 from sleuth.errors import ArgumentError
@@ -79,6 +79,9 @@ class Answering:
         self._registry: Morpheus | None = None
         self._quoter: ExtractiveSynthesizer | None = None
         self._lock = RLock()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"cannot pickle {self!r}: pass the path of the index, and open it there")
 
     @property
     def morpheus(self) -> Morpheus:

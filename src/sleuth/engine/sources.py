@@ -27,7 +27,7 @@ from sleuth.engine.queries import parse_query
 from sleuth.engine.request import WITHOUT_VARIETY, SearchRequest, check_sources
 from sleuth.engine.reranking import NOT_RERANKED, Reranking, are_english
 from sleuth.engine.scale import FIRST, has_words_in_common, on_one_scale
-from sleuth.errors import ArgumentError, UnknownRepositoryError
+from sleuth.errors import ArgumentError, StoreError, UnknownRepositoryError
 from sleuth.files.formats import CODE
 from sleuth.filters import all_of, any_of, as_filter, field
 from sleuth.ingest import is_below
@@ -92,7 +92,7 @@ class Sources(Answering, Closing):
         self.retrievers = dict(retrievers)
         self.engine = engine
         self.warnings = tuple(warnings)
-        self._close = close
+        self._close, self._is_closed = close, False
         self._deadline = deadline
         settings = engine.settings if engine else IndexSettings()
         super().__init__(
@@ -236,7 +236,10 @@ class Sources(Answering, Closing):
 
         Raises:
             ArgumentError: none, or one that is not open.
+            StoreError: all are closed.
         """
+        if self._is_closed:
+            raise StoreError(f"{self!r} is closed: open it again")
         if sources is None:
             return list(self.retrievers)
         requested = [sources] if isinstance(sources, str) else list(sources)
@@ -263,6 +266,7 @@ class Sources(Answering, Closing):
 
     def close(self) -> None:
         """Deactivate plugins, and close what `open_sources` opened. Closing twice is fine."""
+        self._is_closed = True
         try:
             self.unload_plugins()
         finally:
