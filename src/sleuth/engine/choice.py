@@ -107,8 +107,7 @@ class _RankedPassages:
                 item.extra["share"] = share
         if self._request.expand is None:
             return items
-        rows = self._snapshot.rows(self._keys[item.id] for item in items)
-        return grow(self._snapshot, rows, items, self._request.expand, self._grown)
+        return grow(self._snapshot, self._keys, items, self._request.expand, self._grown)
 
 
 def _notes_on_values(plan: SearchPlan, tree: Filter) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from sleuth.errors import ArgumentError
@@ -36,7 +36,7 @@ def check_expansion(expand: Expansion) -> None:
 
 def grow(
     snapshot: IndexSnapshot,
-    rows: Sequence[Row],
+    keys: Mapping[str, int],
     items: Sequence[RetrievedItem],
     expand: Expansion,
     grown: dict[str, tuple[str, dict[str, int], list[str]]],
@@ -47,14 +47,16 @@ def grow(
     `extra["passages"]` holds the ids of all that it is made of.
 
     Args:
+        keys: of the passages by id; only those are read that no better one holds.
         grown: by id, the text, the lines and the ids of what was grown before; gets those of the others.
     """
     passages, ids = [], set[str]()
-    for row, item in zip(rows, items, strict=True):
+    for item in items:
         if item.id in ids:
             continue
         if item.id not in grown:
             check_cancelled()
+            (row,) = snapshot.rows([keys[item.id]])
             around = _around(snapshot, row, expand)
             first, end_line = around[0].start_line, around[-1].end_line
             lines = {"start_line": first, "end_line": end_line} if first else {}
