@@ -10,9 +10,11 @@ from typing import Any, Final, NamedTuple
 from sleuth.answer.context import Passage
 from sleuth.text.borders import split_sentences
 
+_NUMBER: Final = r"(?:\^|(?i:source|passage)s?\s++)?\d{1,3}+"
 _CITED: Final = re.compile(
-    r"(?<!\s)\s*+([\[【]\s*+\^?(\d{1,3}+(?>(?:\s*+(?:,|;|-|–|and|\^)\s*+\^?\d{1,3}+)*))\s*+[\]】])"
+    rf"(?<!\s)\s*+([\[【]\s*+({_NUMBER}(?>(?:\s*+(?:,|;|-|–|and|\^)\s*+{_NUMBER})*))\s*+(?:†[^\]】]{{0,80}}+)?[\]】])"
 )
+_SPAN: Final = re.compile(r"(\d++)(?:\s*+[-–]\D*+(\d+))?")
 _AFTER: Final = re.compile(rf"(?<![.!?。！？])([.!?。！？]++[\"')\]”’»*_]*+)((?>(?:{_CITED.pattern})+))")
 """Citations behind the full stop of the sentence that they belong to."""
 _WORD: Final = re.compile(r"\d+(?:[.,]\d+)*|[\u3400-\u9fff]|[^\W\d_\u3040-\u309f\u3400-\u9fff]{4,}")
@@ -83,7 +85,8 @@ class CitationMark(NamedTuple):
 
 
 def citation_marks(text: str, *, is_quoted: bool = False) -> list[CitationMark]:
-    """Return the citations in `text`, such as [1], [2, 3], [4-6], [^7] and 【8】, in order; code is ignored.
+    """Return the citations in `text`, such as [1], [2, 3], [4-6], [^7], 【8†source】 and [Source 9], in order;
+    code is ignored.
 
     Args:
         is_quoted: passages are quoted, so only the end of a line outside of `>` cites; other marks are theirs.
@@ -91,9 +94,7 @@ def citation_marks(text: str, *, is_quoted: bool = False) -> list[CitationMark]:
     marks: list[CitationMark] = []
     for match in _CITED.finditer(_without_code(text)):
         numbers: list[int] = []
-        inside = match[2].replace("^", " ").replace("–", "-")
-        for part in inside.replace("and", ",").replace(";", ",").split(","):
-            low, _, high = (number.strip() for number in part.partition("-"))
+        for low, high in _SPAN.findall(match[2]):
             numbers += range(int(low), min(int(high or low), int(low) + _RANGE) + 1)
         start, end = match.span(1)
         is_last = text[end : end + 1] in ("", "\n") and text[text.rfind("\n", 0, start) + 1] != ">"

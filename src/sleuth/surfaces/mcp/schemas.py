@@ -88,7 +88,7 @@ class ToolSchema(NamedTuple):
 def _sentences(function: Callable[..., Any]) -> str:
     """Return the docstring of a function in one line."""
     if sys.flags.optimize > 1:
-        raise ArgumentError("PYTHONOPTIMIZE must be 0 or 1: docstrings, which -OO removes, describe the tools")
+        raise ArgumentError("PYTHONOPTIMIZE must be 0 or 1: docstrings, which -OO removes, describe tools")
     return " ".join((function.__doc__ or "").split())
 
 
