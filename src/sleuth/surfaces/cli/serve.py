@@ -83,10 +83,12 @@ def run(
     import socket
 
     valid = settings_of(settings, workers)
-    if "docs" not in valid.sources:
-        from sleuth.engine.codebase import has_code
+    kinds = {name.partition(":")[0] for name in valid.sources}
+    if "code" in kinds and "docs" not in kinds and not create:
+        from sleuth.engine import open_code
 
-        create = create or has_code(index_folder(index))
+        with open_code(index_folder(index)):
+            create = True
 
     def open_engine() -> Engine:
         return open_index(index, create=create)
