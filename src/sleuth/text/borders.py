@@ -41,11 +41,16 @@ _ABBREVIATION = (  # one letter is an initial or "z. B.", "т. е."; of small on
     rf"(?<!\b[{_CAPITAL}a-zα-ωа-ю]\.)" + "".join(rf"(?<!\b{word}\.)" for word in _ABBREVIATED)
 )
 
+_DATED = (  # in German, where nouns are capitals: "am 3. Oktober"
+    "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Jahrhundert"
+)
+_NO_DATE = rf"(?!(?:(?<=\b\d\.\s)|(?<=\b\d\d\.\s))(?:{_DATED}))"
+
 
 def _sentence(abbreviation: str, start: str) -> re.Pattern[str]:
     return re.compile(
         r"[.!?…।॥؟۔。！？｡\n](?:"
-        rf"(?<=[.!?…।॥؟۔]){abbreviation}[\"')\]”’»]?\s{{1,9}}(?={start})"
+        rf"(?<=[.!?…।॥؟۔]){abbreviation}[\"')\]”’»]?\s{{1,9}}(?={start}){_NO_DATE}"
         r"|(?<=[。！？｡])(?=[^。！？｡」』）”’》】\s])"
         r"|(?<=\n)[ \t]{0,12}(?=(?:[-*+•]|\d{1,3}[.)])\s\S)"
         r"|(?<=\n)[ \t\r\f]{0,200}\n"
