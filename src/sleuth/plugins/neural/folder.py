@@ -187,11 +187,14 @@ def folder_of(model: str | Path) -> Path:
     for path in home.iterdir() if os.path.isdir(home) else ():  # noqa: PTH112 - see `user_folder`
         if path.name.lower() == text.lower() and path.is_dir():
             return path
-    if text.lower() == PACKAGED.name.lower() and packaged_files():
-        return PACKAGED
-    raise EmbeddingError(
-        f"the model {text!r} is not in {home}: sleuth index models pull {text}", service="onnx"
-    )
+    command = f"sleuth index models pull {text}"
+    if text.lower() == PACKAGED.name.lower():
+        if packaged_files():
+            return PACKAGED
+        command = "pip install 'sleuth[best]'"
+    elif find_spec("onnxruntime") is None:
+        command = f"pip install 'sleuth[neural]', then {command}"
+    raise EmbeddingError(f"the model {text!r} is not in {home}: {command}", service="onnx")
 
 
 def read_json(path: Path) -> dict[str, Any]:
