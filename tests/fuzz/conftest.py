@@ -16,10 +16,11 @@ HOME = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def readers() -> Iterator[Processes]:
+def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
     """Processes that read as the program does, under limits."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(HOME))
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("readers")))  # what is killed leaves files
         processes = Processes("tests.fuzz.reader", MEMORY)
         yield processes
         processes.close()
