@@ -65,6 +65,15 @@ def test_a_few_words_of_western_europe(text: str) -> None:
     assert decode(text.encode("latin-1")) == (text, "cp1252")
 
 
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [("cp1250", "wysłała już"), ("cp1250", "elérhető"), ("cp1250", "căutări"), ("cp1254", "başarılı")],
+)
+def test_a_few_words_that_no_language_of_western_europe_has(encoding: str, text: str) -> None:
+    """Its letters stand where no word of Western Europe has them, as in "baþarýlý"."""
+    assert decode(text.encode(encoding)) == (text, encoding)
+
+
 def test_a_damaged_sign_in_a_legacy_encoding() -> None:
     """A byte that the encoding does not have is replaced, and the encoding stays."""
     assert decode(RUSSIAN.encode("cp1251")) == (RUSSIAN, "cp1251")

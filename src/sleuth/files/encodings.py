@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections import Counter
 from contextlib import suppress
 from typing import Final
@@ -32,6 +33,10 @@ _ALPHABETS: Final = {
 }  # fmt: skip
 """Letters beyond ASCII of the languages that each encoding is used for, one language each; the commonest come first."""
 _MARKS: Final = frozenset("‘’“”„‚–—…•€£§©®™°·´«»¡¿²³½\xa0\xad")
+_UNWESTERN: Final = re.compile(
+    r"(?<=[^\W\d_])[³¿þ](?=[^\W\d_])|[ªº](?=[^\W\d_])|õ(?![^\W_])|ã(?=[^\W_eimosz])"
+)
+"""What no word of the languages of cp1252 has: texts of other encodings that are read in it have it often."""
 _SNIFF: Final = 8 << 10
 _LESS_COHERENT, _MORE_CHAOTIC = 0.05, 0.15
 """By how much Western European may be less like a language and more chaotic than the best guess, and be preferred."""
@@ -133,7 +138,8 @@ def _latin(sample: bytes) -> str | None:
         text = sample.decode(encoding, "replace").lower()
         signs = Counter(sign for sign in text if sign > "\x7f" and sign not in _MARKS)
         fitting = max(sum(signs[letter] for letter in alphabet) for alphabet in alphabets)
-        share = fitting / signs.total() if signs else 1.0
+        strange = len(_UNWESTERN.findall(text)) if encoding == "cp1252" else 0
+        share = (fitting - strange) / signs.total() if signs else 1.0 - strange
         if share > best:
             guess, best = encoding, share
     return guess
