@@ -6,6 +6,7 @@ import re
 import string
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cache
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -151,19 +152,21 @@ def _nearest(word: str, version: Pinned) -> str:
     for token in sorted(rarities, key=lambda token: (rarities[token], token)):
         if spelt := _as_written(token, version, like=likely[token]):
             return spelt
-    group = next(iter(searchers.words.groups()))
-    for stem in analyzer.tokens(word) if len(word) >= TWO_EDITS else ():
-        for token in searchers.like(stem, 2, _EXAMINED, snapshot).get(group, {}):
-            if spelt := _as_written(token, version, like=word):
-                return spelt
+    edits, words = 2 if len(word) >= TWO_EDITS else 1, searchers.words
+    like = cache(lambda stem: searchers.like(stem, edits, _EXAMINED, snapshot))
+    for group in words.groups():
+        for stem in words.analyzer_of(group).tokens(word):
+            for token in like(stem).get(group, {}):
+                if spelt := _as_written(token, version, like=word, group=group):
+                    return spelt
     return ""
 
 
-def _as_written(token: str, version: Pinned, *, like: str) -> str:
+def _as_written(token: str, version: Pinned, *, like: str, group: str = "") -> str:
     """Return a term as the best passages spell it, where that resembles a word: terms of the index may be stems."""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(like, spellings(token, version), 1, _LIKE)), "")
+    return next(iter(get_close_matches(like, spellings(token, version, group), 1, _LIKE)), "")
 
 
 def spellings(token: str, version: Pinned, group: str = "") -> set[str]:
