@@ -108,8 +108,15 @@ class BaseResult(BaseModel):
         """Build a result that holds only the reason, and the fields beside it."""
         return cls(status="error", detail=detail, **fields)
 
-    def _base_dict(self) -> dict[str, Any]:
-        return {"status": self.status, "detail": self.detail.to_dict() if self.detail else None}
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        values: dict[str, Any] = dict(self)
+        for name, value in values.items():
+            if isinstance(value, list):
+                values[name] = [each.to_dict() if isinstance(each, RetrievedItem) else each for each in value]
+            elif isinstance(value, dict):
+                values[name] = dict(value)
+        return values | {"detail": self.detail and self.detail.to_dict()}
 
 
 class RetrieveResult(BaseResult):
@@ -124,15 +131,6 @@ class RetrieveResult(BaseResult):
     query: str = ""
     items: list[RetrievedItem] = Field(default_factory=list)
     extra: dict[str, Any] = Field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON."""
-        return {
-            **self._base_dict(),
-            "query": self.query,
-            "items": [item.to_dict() for item in self.items],
-            "extra": dict(self.extra),
-        }
 
 
 class SearchResult(BaseResult):
@@ -164,14 +162,3 @@ class SearchResult(BaseResult):
 
         parts = (self.response or (self.detail.message if self.detail else ""), *self.used_source_ids)
         return "".join(f"<pre>{escape(part)}</pre>" for part in parts)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON."""
-        return {
-            **self._base_dict(),
-            "query": self.query,
-            "response": self.response,
-            "used_source_ids": list(self.used_source_ids),
-            "items": None if self.items is None else [item.to_dict() for item in self.items],
-            "extra": dict(self.extra),
-        }

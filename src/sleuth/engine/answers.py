@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from sleuth.engine.embedders import is_cheap
 from sleuth.errors import ArgumentError
+from sleuth.protocols import Closing
 from sleuth.remote import async_twin
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ CONTEXT = 8192
 """The same where nobody says, for a model that Ollama runs."""
 
 
-class Answering:
+class Answering(Closing):
     """What answers questions: an `Engine` or `Sources`. Nothing of it is loaded before it is used.
 
     Attributes:
@@ -79,6 +80,14 @@ class Answering:
         self._registry: Morpheus | None = None
         self._quoter: ExtractiveSynthesizer | None = None
         self._lock = RLock()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: Any) -> None:
+        from sleuth.remote.cancellation import in_thread
+
+        await in_thread(self.__exit__, *exc)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(f"cannot pickle {self!r}: pass the path of the index, and open it there")

@@ -375,14 +375,5 @@ class Engine(Answering):
         """Return the names that users need: neither private ones nor those for what is built over engines."""
         return [name for name in super().__dir__() if not name.startswith("_") and name not in _INTERNAL]
 
-    def __enter__(self) -> Engine:
-        return self
-
     def __exit__(self, *exc: object) -> None:
         self.close(finish=exc[0] is None)
-
-    async def __aenter__(self) -> Engine:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self.aclose(finish=exc[0] is None)

@@ -31,7 +31,6 @@ from sleuth.errors import ArgumentError, StoreError, UnknownRepositoryError
 from sleuth.files.formats import CODE
 from sleuth.filters import all_of, any_of, as_filter, field
 from sleuth.ingest import is_below
-from sleuth.protocols import Closing
 from sleuth.remote import Deadline, async_twin
 from sleuth.settings import IndexSettings
 from sleuth.text.analyzers import get_analyzer
@@ -57,7 +56,7 @@ _FIELDS = {"title", "source", "source_type", "path", "language", "symbol", "name
 """Metadata keys that the search syntax knows in sources other than documents."""
 
 
-class Sources(Answering, Closing):
+class Sources(Answering):
     """Several sources that answer as one: a `Retriever` that also writes answers, as an `Engine` does.
 
     Scores of different sources do not compare, so their hits are put on one scale (`sleuth.engine.scale`): how much of
@@ -248,12 +247,6 @@ class Sources(Answering, Closing):
         if not requested or not kinds.issuperset(requested):
             raise ArgumentError(f"sources must be among {', '.join(self.retrievers)}, got {sources!r}")
         return names
-
-    async def __aenter__(self) -> Sources:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self.aclose()
 
     @cached_property
     def embedder(self) -> Embedder | None:

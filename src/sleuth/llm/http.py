@@ -17,10 +17,11 @@ from typing import Any, ClassVar
 from sleuth.errors import ArgumentError, RemoteError
 from sleuth.logs import logger_of
 from sleuth.protocols import CutText
-from sleuth.remote import Answer, BrokenError, CertificateError, Deadline, retry
+from sleuth.remote import Answer, BrokenError, CertificateError, Deadline, async_twin, retry
 from sleuth.remote.answer import LateError, UnreachableError
 from sleuth.remote.endpoints import TurnError, endpoint_at
 from sleuth.remote.secrets import Mask
+from sleuth.remote.twins import async_pieces
 
 logger = logger_of("llm")
 
@@ -278,6 +279,52 @@ def without_thoughts(pieces: Iterable[str]) -> Iterator[str]:
 def ended(text: str, reason: Any) -> str:
     """Return a text as a `CutText` if the reason of its end is the limit of tokens."""
     return CutText(text) if reason == "length" else text
+
+
+class RemoteModel:
+    """A model of a service.
+
+    Attributes:
+        model: its name there.
+        base_url: of the service.
+    """
+
+    model: str
+    base_url: str
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(model={self.model!r}, base_url={self.base_url!r})"
+
+
+class RemoteGenerator(RemoteModel, ABC):
+    """A model of a service that writes text: a `Generator`."""
+
+    def complete(self, prompt: str) -> str:
+        """Return the whole answer, without thoughts in `<think>` before it.
+
+        Raises:
+            GenerationError: no service, no model, an error, a timeout, or an answer without a text.
+        """
+        text, reason = self._reply(prompt)
+        return ended("".join(without_thoughts([text])), reason)
+
+    def stream(self, prompt: str) -> Iterator[str]:
+        """Yield the answer in pieces as the model writes them.
+
+        Raises:
+            GenerationError: as `complete`, after the pieces that arrived; also if the stream ends too early.
+        """
+        return without_thoughts(self._pieces(prompt))
+
+    acomplete, astream = async_twin(complete), async_pieces(stream)
+
+    @abstractmethod
+    def _reply(self, prompt: str) -> tuple[str, Any]:
+        """Return the whole answer, and why it ended."""
+
+    @abstractmethod
+    def _pieces(self, prompt: str) -> Iterator[str]:
+        """Yield the pieces of an answer."""
 
 
 def vectors(rows: Any, count: int) -> list[list[float]]:

@@ -20,6 +20,8 @@ from sleuth.llm.http import (
     AnswerError,
     Failures,
     JsonClient,
+    RemoteGenerator,
+    RemoteModel,
     StatusError,
     again_when_pure,
     again_when_refused,
@@ -28,12 +30,10 @@ from sleuth.llm.http import (
     never_again,
     parse,
     vectors,
-    without_thoughts,
 )
 from sleuth.llm.urllib_client import send
-from sleuth.remote import async_twin, checked_base, port_of
+from sleuth.remote import checked_base, port_of
 from sleuth.remote.retry import advice
-from sleuth.remote.twins import async_pieces
 
 
 class _Default(str):
@@ -111,7 +111,7 @@ class _OllamaFailures(Failures):
         return f"has no model {self.model!r}; get it with: ollama pull {self.model}" if match else ""
 
 
-class Ollama:
+class Ollama(RemoteGenerator):
     """A model that Ollama runs.
 
     Args:
@@ -137,9 +137,6 @@ class Ollama:
         describe = _OllamaFailures(GenerationError, self.timeout, model=model)
         self._client = JsonClient(self.base_url, self.timeout, send, describe, again_when_refused)
 
-    def __repr__(self) -> str:
-        return f"Ollama(model={self.model!r}, base_url={self.base_url!r})"
-
     @cached_property
     def context_length(self) -> int:
         """Tokens of prompt and answer that are read: what the model can read, or less, if it runs with less.
@@ -162,27 +159,10 @@ class Ollama:
         window = self.options.get("num_ctx") or (int(match[1]) if match else WINDOW)
         return min([int(window), *lengths])
 
-    def complete(self, prompt: str) -> str:
-        """Return the whole answer, without thoughts in `<think>` before it.
-
-        Raises:
-            GenerationError: no server, no model, an error, a timeout, or an answer without a response.
-        """
+    def _reply(self, prompt: str) -> tuple[str, Any]:
         answer = self._client.post("/api/generate", self._payload(prompt, stream=False))
         with self._client.described("/api/generate"):
-            return ended("".join(without_thoughts([_response(answer)])), answer.get("done_reason"))
-
-    acomplete = async_twin(complete)
-
-    def stream(self, prompt: str) -> Iterator[str]:
-        """Yield the answer in pieces as the model writes them.
-
-        Raises:
-            GenerationError: as `complete`, after the pieces that arrived; also if the stream ends too early.
-        """
-        return without_thoughts(self._pieces(prompt))
-
-    astream = async_pieces(stream)
+            return _response(answer), answer.get("done_reason")
 
     def _pieces(self, prompt: str) -> Iterator[str]:
         with self._client.described("/api/generate"):
@@ -208,7 +188,7 @@ def _response(answer: Any) -> str:
     return response
 
 
-class OllamaEmbedder:
+class OllamaEmbedder(RemoteModel):
     """An embedding model that Ollama runs.
 
     Ollama's `/api/embeddings` returns a vector as the model computed it; `/api/embed` returns a batch scaled to
@@ -246,9 +226,6 @@ class OllamaEmbedder:
         )
         is_own = type(self)._get_embedding is OllamaEmbedder._get_embedding
         self._batches: bool | None = None if is_own else False  # a subclass embeds each text in its own way
-
-    def __repr__(self) -> str:
-        return f"OllamaEmbedder(model={self.model!r}, base_url={self.base_url!r})"
 
     @property
     def fingerprint(self) -> str:

@@ -18,6 +18,8 @@ from sleuth.llm.http import (
     AnswerError,
     Failures,
     JsonClient,
+    RemoteGenerator,
+    RemoteModel,
     StatusError,
     again_when_pure,
     again_when_refused,
@@ -27,13 +29,11 @@ from sleuth.llm.http import (
     never_again,
     parse,
     vectors,
-    without_thoughts,
 )
 from sleuth.logs import logger_of
-from sleuth.remote import Answer, Deadline, async_twin, checked_base
+from sleuth.remote import Answer, Deadline, checked_base
 from sleuth.remote.retry import advice
 from sleuth.remote.secrets import Mask
-from sleuth.remote.twins import async_pieces
 
 logger = logger_of("llm")
 
@@ -144,7 +144,7 @@ def _send(url: str, body: bytes | None, secret_headers: Mapping[str, str], deadl
     return exchange_with_host(method, url, deadline=deadline, headers=headers, body=body)
 
 
-class OpenAIGenerator:
+class OpenAIGenerator(RemoteGenerator):
     """A chat model behind an OpenAI-compatible endpoint.
 
     Args:
@@ -172,9 +172,6 @@ class OpenAIGenerator:
         self._client = connect(GenerationError, base_url, api_key, timeout)
         self.base_url = self._client.base_url
 
-    def __repr__(self) -> str:
-        return f"OpenAIGenerator(model={self.model!r}, base_url={self.base_url!r})"
-
     @property
     def context_length(self) -> int | None:
         """Tokens of prompt and answer that are read; None where nobody says. A server is asked once in ten minutes."""
@@ -198,12 +195,7 @@ class OpenAIGenerator:
         _answers[key] = (monotonic() + REMEMBERED, window)
         return window
 
-    def complete(self, prompt: str) -> str:
-        """Return the whole answer, without thoughts in `<think>` before it.
-
-        Raises:
-            GenerationError: the endpoint failed, or answered without a message.
-        """
+    def _reply(self, prompt: str) -> tuple[str, Any]:
         answer = self._client.post("/chat/completions", self._payload(prompt, stream=False))
         with self._client.described("/chat/completions"):
             try:
@@ -213,19 +205,7 @@ class OpenAIGenerator:
                 raise AnswerError(f"answered without a message: {self._client.shown(answer)}") from None
             if not isinstance(content, str):
                 raise AnswerError(f"answered without a text: {self._client.shown(answer)}")
-            return ended("".join(without_thoughts([content])), choice.get("finish_reason"))
-
-    acomplete = async_twin(complete)
-
-    def stream(self, prompt: str) -> Iterator[str]:
-        """Yield the answer in pieces as the model writes them.
-
-        Raises:
-            GenerationError: as `complete`, after the pieces that arrived; also if the stream ends too early.
-        """
-        return without_thoughts(self._pieces(prompt))
-
-    astream = async_pieces(stream)
+            return content, choice.get("finish_reason")
 
     def _pieces(self, prompt: str) -> Iterator[str]:
         is_over = False
@@ -258,7 +238,7 @@ class OpenAIGenerator:
         return {"model": self.model, "messages": messages, "stream": stream, **self.options}
 
 
-class OpenAIEmbedder:
+class OpenAIEmbedder(RemoteModel):
     """An embedding model behind an OpenAI-compatible endpoint.
 
     Args:
@@ -283,9 +263,6 @@ class OpenAIEmbedder:
         self.dimension = dimension
         self._client = connect(EmbeddingError, base_url, api_key, timeout)
         self.base_url = self._client.base_url
-
-    def __repr__(self) -> str:
-        return f"OpenAIEmbedder(model={self.model!r}, base_url={self.base_url!r})"
 
     @property
     def fingerprint(self) -> str:

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from sleuth.compose.items import best_first, rescored
 from sleuth.errors import EmbeddingError
-from sleuth.llm.http import AnswerError
+from sleuth.llm.http import AnswerError, RemoteModel
 from sleuth.llm.openai import OpenAIFailures, connect
 from sleuth.remote import async_twin
 from sleuth.types import RetrievedItem
@@ -25,7 +25,7 @@ class _RerankFailures(OpenAIFailures):
     default_url: ClassVar[str] = ""
 
 
-class RemoteReranker:
+class RemoteReranker(RemoteModel):
     """A `Reranker` by a model of a service; safe to share between threads.
 
     Args:
@@ -42,9 +42,6 @@ class RemoteReranker:
         self.model = model
         self._client = connect(EmbeddingError, base_url, api_key, timeout, _RerankFailures)
         self.base_url = self._client.base_url
-
-    def __repr__(self) -> str:
-        return f"RemoteReranker(model={self.model!r}, base_url={self.base_url!r})"
 
     def rerank(self, query: str, items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
         """Return the items with the model's scores, best first, ties by id.

@@ -28,13 +28,8 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the tree as plain dicts and lists, fit for JSON."""
-        return {
-            "name": self.name,
-            "value": self.value,
-            "formula": self.formula,
-            "facts": dict(self.facts),
-            "parts": [part.to_dict() for part in self.parts],
-        }
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return values | {"facts": dict(self.facts), "parts": [part.to_dict() for part in self.parts]}
 
     def _repr_html_(self) -> str:
         """Return the tree as a list for notebooks."""
@@ -115,13 +110,7 @@ class RetrievedItem(BaseModel):
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""
         extra = {k: v.to_dict() if isinstance(v, Explanation) else v for k, v in self.extra.items()}
-        return {
-            "id": self.id,
-            "text": self.text,
-            "metadata": dict(self.metadata),
-            "score": self.score,
-            "extra": extra,
-        }
+        return vars(self) | {"metadata": dict(self.metadata), "extra": extra}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +139,7 @@ class PartReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""
-        return {
-            "name": self.name,
-            "status": self.status,
-            "seconds": self.seconds,
-            "hits": self.hits,
-            "error": self.error,
-        }
+        return {name: getattr(self, name) for name in self.__slots__ if name != "exception"}
 
 
 HIDDEN_ERROR: Final = "it failed; the log of the server says why"
