@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from inspect import signature
 from types import NoneType
 from typing import Any, Final, NamedTuple, get_args
 
-from sleuth.errors import ArgumentError
 from sleuth.surfaces.operations import Operation
 from sleuth.types.request import adapter_of
 
@@ -87,8 +85,6 @@ class ToolSchema(NamedTuple):
 
 def _sentences(function: Callable[..., Any]) -> str:
     """Return the docstring of a function in one line."""
-    if sys.flags.optimize > 1:
-        raise ArgumentError("PYTHONOPTIMIZE must be 0 or 1: docstrings, which -OO removes, describe tools")
     return " ".join((function.__doc__ or "").split())
 
 
