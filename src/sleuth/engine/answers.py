@@ -84,10 +84,7 @@ class Answering(Closing):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *exc: Any) -> None:
-        from sleuth.remote.cancellation import in_thread
-
-        await in_thread(self.__exit__, *exc)
+    __aexit__ = async_twin(Closing.__exit__)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(f"cannot pickle {self!r}: pass the path of the index, and open it there")

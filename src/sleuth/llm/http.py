@@ -281,7 +281,7 @@ def ended(text: str, reason: Any) -> str:
     return CutText(text) if reason == "length" else text
 
 
-class RemoteModel:
+class ServiceModel:
     """A model of a service.
 
     Attributes:
@@ -296,7 +296,7 @@ class RemoteModel:
         return f"{type(self).__name__}(model={self.model!r}, base_url={self.base_url!r})"
 
 
-class RemoteGenerator(RemoteModel, ABC):
+class RemoteGenerator(ServiceModel, ABC):
     """A model of a service that writes text: a `Generator`."""
 
     def complete(self, prompt: str) -> str:

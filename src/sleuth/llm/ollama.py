@@ -21,7 +21,7 @@ from sleuth.llm.http import (
     Failures,
     JsonClient,
     RemoteGenerator,
-    RemoteModel,
+    ServiceModel,
     StatusError,
     again_when_pure,
     again_when_refused,
@@ -188,7 +188,7 @@ def _response(answer: Any) -> str:
     return response
 
 
-class OllamaEmbedder(RemoteModel):
+class OllamaEmbedder(ServiceModel):
     """An embedding model that Ollama runs.
 
     Ollama's `/api/embeddings` returns a vector as the model computed it; `/api/embed` returns a batch scaled to

@@ -19,7 +19,7 @@ from sleuth.llm.http import (
     Failures,
     JsonClient,
     RemoteGenerator,
-    RemoteModel,
+    ServiceModel,
     StatusError,
     again_when_pure,
     again_when_refused,
@@ -238,7 +238,7 @@ class OpenAIGenerator(RemoteGenerator):
         return {"model": self.model, "messages": messages, "stream": stream, **self.options}
 
 
-class OpenAIEmbedder(RemoteModel):
+class OpenAIEmbedder(ServiceModel):
     """An embedding model behind an OpenAI-compatible endpoint.
 
     Args:

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from sleuth.compose.items import best_first, rescored
 from sleuth.errors import EmbeddingError
-from sleuth.llm.http import AnswerError, RemoteModel
+from sleuth.llm.http import AnswerError, ServiceModel
 from sleuth.llm.openai import OpenAIFailures, connect
 from sleuth.remote import async_twin
 from sleuth.types import RetrievedItem
@@ -25,7 +25,7 @@ class _RerankFailures(OpenAIFailures):
     default_url: ClassVar[str] = ""
 
 
-class RemoteReranker(RemoteModel):
+class RemoteReranker(ServiceModel):
     """A `Reranker` by a model of a service; safe to share between threads.
 
     Args:
