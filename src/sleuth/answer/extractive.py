@@ -93,10 +93,11 @@ class Fit:
         return Grade.MAY_HELP if self.is_related else Grade.NOTHING_CLOSE
 
 
+@dataclass(frozen=True, kw_only=True)
 class ExtractiveSynthesizer:
     """No model: the best passage under its heading, cut to five lines around its best sentence, and two more sources.
 
-    Args:
+    Attributes:
         analyze: text to terms; the analyzer that the passages were found with is best.
         embedder: adds the meaning of sentences to their words; a local one, since it sees every sentence.
         rarity: idf of terms in the corpus, for languages whose words the embedder does not weigh; without it, words
@@ -104,18 +105,10 @@ class ExtractiveSynthesizer:
         by_language: whether a passage whose metadata names a `language` is read with the analyzer of that language.
     """
 
-    def __init__(
-        self,
-        *,
-        analyze: Analyze = plain_words,
-        embedder: Embedder | None = None,
-        rarity: Rarity | None = None,
-        by_language: bool = False,
-    ) -> None:
-        self.analyze = analyze
-        self.embedder = embedder
-        self.rarity = rarity
-        self.by_language = by_language
+    analyze: Analyze = plain_words
+    embedder: Embedder | None = None
+    rarity: Rarity | None = None
+    by_language: bool = False
 
     def synthesize(
         self, question: str, items: Sequence[RetrievedItem], *, on_text: OnText | None = None

@@ -36,17 +36,6 @@ if TYPE_CHECKING:
     from sleuth.protocols import Embedder
 
 
-def code_words() -> Words:
-    """Fresh legs, with the fields that code search asks for."""
-    return Words._make(
-        LexicalLeg(
-            {field: FieldSpec(ANALYZERS[name][field], SOURCES[name][field]) for field in ANALYZERS[name]},
-            name=name,
-        )
-        for name in Words._fields
-    )
-
-
 def open_code(path: str | Path, *, create: bool = False) -> CodeStorage:
     """Return the code index in folder `path`.
 
@@ -56,7 +45,12 @@ def open_code(path: str | Path, *, create: bool = False) -> CodeStorage:
     Raises:
         IndexNotFoundError: the folder has no code index, and `create` is False.
     """
-    return CodeStorage(path, code_words(), create=create, embed=embed_code)
+    fields = {
+        name: {field: FieldSpec(ANALYZERS[name][field], SOURCES[name][field]) for field in ANALYZERS[name]}
+        for name in Words._fields
+    }
+    words = Words(**{name: LexicalLeg(specs, name=name) for name, specs in fields.items()})
+    return CodeStorage(path, words, create=create, embed=embed_code)
 
 
 @contextmanager

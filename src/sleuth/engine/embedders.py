@@ -8,6 +8,7 @@ none; "ollama:MODEL" or "openai:MODEL"; "PLUGIN:MODEL" for a model of a plugin, 
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, MissingPackageError
@@ -188,25 +189,25 @@ def _load(service: str, model: str, *, required: bool) -> Embedder:
     return MissingTokenEmbedder(WordLlamaEmbedder.fingerprint, str(missing_wordllama()))
 
 
+@dataclass(frozen=True)
 class RecordCache:
-    """Vectors kept in the record of an index, by model and content hash: an `EncodingCache`."""
+    """Vectors kept in the record of an index, by model and content hash: an `EncodingCache`.
 
-    def __init__(self, store: Store, *, timeout: float = 10.0) -> None:
-        """Create a cache in the record of a store.
+    Attributes:
+        timeout: seconds to wait for another writer.
+    """
 
-        Args:
-            timeout: seconds to wait for another writer.
-        """
-        self._store, self._timeout = store, timeout
+    store: Store
+    timeout: float = 10.0
 
     def get(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
         """Return the cached vectors among these."""
-        with self._store.reader() as snapshot:
+        with self.store.reader() as snapshot:
             return snapshot.embeddings(fingerprint, hashes)
 
     def put(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
         """Keeps these; committed at once, so that a run that is broken off goes on where it stopped."""
-        with self._store.writer(timeout=self._timeout) as writer:
+        with self.store.writer(timeout=self.timeout) as writer:
             writer.put_embeddings(fingerprint, vectors)
 
     def forget(self, fingerprint: str, texts: Callable[[Rows], Iterable[str]]) -> None:
@@ -216,12 +217,12 @@ class RecordCache:
         """
         from sleuth.store import text_hash
 
-        with self._store.reader() as snapshot:
+        with self.store.reader() as snapshot:
             if snapshot.count_embeddings(fingerprint) <= 2 * snapshot.counts().chunks + SPARE_VECTORS:
                 return
             keys = snapshot.embedding_keys(fingerprint)
             for rows in snapshot.stream():
                 for text in texts(rows):
                     keys.pop(text_hash(text), None)
-        with self._store.writer(timeout=self._timeout) as writer:
+        with self.store.writer(timeout=self.timeout) as writer:
             writer.forget_embeddings(list(keys.values()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import merge
 from itertools import chain, takewhile
@@ -165,23 +166,14 @@ def _id_of(entry: tuple[int, str]) -> str:
     return document_id
 
 
+@dataclass(frozen=True)
 class ScopedWriter:
     """A writer whose documents lie in a scope, before and after each change, and are named in its space."""
 
-    def __init__(
-        self,
-        writer: Writer,
-        reader: Callable[[], AbstractContextManager[IndexSnapshot]],
-        scope: Scope,
-        prefix: str,
-    ) -> None:
-        """Scope a writer.
-
-        Args:
-            reader: of the whole index.
-        """
-        self._writer, self._reader = writer, reader
-        self._scope, self._prefix = scope, prefix
+    _writer: Writer
+    _reader: Callable[[], AbstractContextManager[IndexSnapshot]]  # of the whole index
+    _scope: Scope
+    _prefix: str
 
     def _record_ids(self, ids: Sequence[str]) -> dict[str, str]:
         """Return ids in the record, by the id that a view gives: its own ones, unless it sees others of these ids."""

@@ -85,13 +85,8 @@ class PluginInfo:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""
-        return {
-            "name": self.name,
-            "origin": self.origin,
-            "status": self.status,
-            "error": self.error,
-            "hooks": [{"name": name, "priority": priority} for name, priority in self.hooks],
-        }
+        values = {name: getattr(self, name) for name in ("name", "origin", "status", "error")}
+        return values | {"hooks": [{"name": name, "priority": priority} for name, priority in self.hooks]}
 
 
 def accepted_keywords(function: Callable[..., Any]) -> frozenset[str] | None:
