@@ -110,13 +110,7 @@ class BaseResult(BaseModel):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""
-        values: dict[str, Any] = dict(self)
-        for name, value in values.items():
-            if isinstance(value, list):
-                values[name] = [each.to_dict() if isinstance(each, RetrievedItem) else each for each in value]
-            elif isinstance(value, dict):
-                values[name] = dict(value)
-        return values | {"detail": self.detail and self.detail.to_dict()}
+        return self.model_dump()
 
 
 class RetrieveResult(BaseResult):
@@ -140,8 +134,7 @@ class SearchResult(BaseResult):
         response: the answer, with citations such as [1] where the synthesizer makes them.
         used_source_ids: ids of retrieved items that the answer used, in order of first use.
         items: the retrieved items, with `ReturnMode.WITH_ITEMS` only.
-        extra: for synthesizers; the built-in ones write `synthesizer`, `grade`, `is_cut` (whether the model's limit of
-            tokens ended the answer), `quotes`, `sources` and `citations`.
+        extra: for synthesizers; the built-in ones write `synthesizer`, `grade`, `is_cut`, `sources` and `citations`.
     """
 
     query: str = ""

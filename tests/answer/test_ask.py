@@ -52,7 +52,9 @@ def test_ask_with_a_model(home: Path) -> None:
         output = json.loads(sleuth("ask", "--json", "tokens", cwd=home, **environment).stdout)
         assert output["response"] == "Every second [1]."
         assert output["items"] is None
-        assert output["extra"]["citations"][0]["number"] == 1
+        assert (output["extra"]["citations"][0]["number"], output["extra"]["is_cut"]) == (1, False)
+        server.fail("cut", always=True)  # the model's limit of tokens ended the answer
+        assert "the answer is cut off" in sleuth("ask", "tokens", cwd=home, **environment).stderr
 
 
 def test_nothing_hidden_reaches_the_terminal(home: Path) -> None:

@@ -19,9 +19,8 @@ SECOND = Passage(2, "Requests above the limit are refused.", (item("c", ""),))
         ("Both [1][3] or [2, 4] or [5; 6].", [1, 3, 5, 6, 2, 4]),
         ("A range [2-4], a footnote [^7], full width 【8】.", [2, 3, 4, 7, 8]),
         ("As others write: 【1†source】, [Source 2], [passages 3 – 4 and 5].", [1, 2, 3, 4, 5]),
-        ("No [source], no [Source code 1], no [1 source], no [1†\n" + "2" * 80 + "].", []),
         ("`a[1]` and\n```\nb[2]\n```", []),
-        ("No [link](x), no [text], no [1234].", []),
+        ("No [link](x), no [text], no [1234], no [source], no [Source code 1], no [1 source].", []),
         ("A huge range [1-999] is cut.", list(range(1, 52))),
     ],
 )

@@ -215,17 +215,6 @@ def test_answers_cite_documents_and_code(both: Sources) -> None:
     assert types == {"docs", "code"}
 
 
-def test_closed_sources_refuse_questions(place: Path) -> None:
-    """As a closed engine does, also where all are services; what is open says what to give another process."""
-    with Sources({"web": Fixed()}) as sources, Engine.open(place / ".sleuth") as engine:
-        for each in (sources, engine):
-            with pytest.raises(TypeError, match="pass the path of the index"):
-                pickle.dumps(each)
-    for closed in (sources, engine):
-        with pytest.raises(StoreError, match="is closed: open it again"):
-            closed.retrieve(QUERY)
-
-
 def test_failures_are_named(place: Path) -> None:
     """If a source fails, the others answer; if all fail, the error names each."""
     down = Fixed(error=ConnectionError("no route"))
@@ -263,6 +252,10 @@ def test_wrong_arguments(place: Path, both: Sources, tmp_path: Path) -> None:
         both.retrieve("x", filter="year>")
     with pytest.raises(IndexNotFoundError):
         open_sources(tmp_path / "none", ["docs"])
+    with Sources({"web": Fixed()}) as closed, pytest.raises(TypeError, match="pass the path of the index"):
+        pickle.dumps(closed)
+    with pytest.raises(StoreError, match="is closed: open it again"):
+        closed.retrieve(QUERY)
 
 
 def test_an_index_of_code_alone(place: Path, tmp_path: Path) -> None:

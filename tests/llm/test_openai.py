@@ -127,16 +127,12 @@ def test_broken_streams(server: OpenAIServer, generator: OpenAIGenerator) -> Non
     assert list(generator.stream("a b")) == ["whole"]
 
 
-def test_an_answer_that_the_limit_of_tokens_ended_is_a_cut_text(
-    server: OpenAIServer, generator: OpenAIGenerator
-) -> None:
-    """The whole answer is one, and the last piece of a stream, which is empty where the end comes after the text."""
-    reply = _json({"choices": [{"message": {"content": "<think>Hm</think>a"}, "finish_reason": "length"}]})
-    server.next = reply
+def test_answers_that_the_limit_of_tokens_ended(server: OpenAIServer, generator: OpenAIGenerator) -> None:
+    """They are cut texts; of a stream, the last piece is one, which is empty where the end comes after the text."""
+    server.next = _json({"choices": [{"message": {"content": "a"}, "finish_reason": "length"}]})
     assert isinstance(generator.complete("x"), protocols.CutText)
     events = [{"delta": {"content": "first words"}}, {"delta": {}, "finish_reason": "length"}]
-    lines = (b"data: " + json.dumps({"choices": [event]}).encode() + b"\n\n" for event in events)
-    server.next = Reply(200, b"".join(lines))
+    server.next = Reply(200, b"\n".join(json.dumps({"choices": [event]}).encode() for event in events))
     pieces = list(generator.stream("x"))
     assert (pieces, isinstance(pieces[-1], protocols.CutText)) == (["first words", ""], True)
 

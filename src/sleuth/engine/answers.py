@@ -123,10 +123,7 @@ class Answering(Closing):
                     raise
             return self._registry
 
-    @property
-    def hooks(self) -> Morpheus:
-        """The same registry."""
-        return self.morpheus
+    hooks = morpheus
 
     @property
     def indiana_jones(self) -> RetrievalManager:

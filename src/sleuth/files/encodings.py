@@ -33,9 +33,7 @@ _ALPHABETS: Final = {
 }  # fmt: skip
 """Letters beyond ASCII of the languages that each encoding is used for, one language each; the commonest come first."""
 _MARKS: Final = frozenset("‘’“”„‚–—…•€£§©®™°·´«»¡¿²³½\xa0\xad")
-_UNWESTERN: Final = re.compile(
-    r"(?<=[^\W\d_])[³¿þ](?=[^\W\d_])|[ªº](?=[^\W\d_])|õ(?![^\W_])|ã(?=[^\W_eimosz])"
-)
+_UNWESTERN: Final = re.compile(r"(?<=[^\W\d_])[³¿þ](?=[^\W\d_])|[ªº](?=[a-z])|õ(?![^\W_])|ã(?=[^\W_eimosz])")
 """What no word of the languages of cp1252 has: texts of other encodings that are read in it have it often."""
 _SNIFF: Final = 8 << 10
 _LESS_COHERENT, _MORE_CHAOTIC = 0.05, 0.15

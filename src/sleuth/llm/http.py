@@ -282,12 +282,7 @@ def ended(text: str, reason: Any) -> str:
 
 
 class ServiceModel:
-    """A model of a service.
-
-    Attributes:
-        model: its name there.
-        base_url: of the service.
-    """
+    """A model of a service, by its name there and the address of the service."""
 
     model: str
     base_url: str

@@ -147,6 +147,10 @@ def test_a_model_that_is_down_is_an_error_of_the_client(writer: openai.OpenAI, o
         writer.chat.completions.create(model="sleuth", messages=MESSAGES)
     with pytest.raises(openai.APIError, match="an error was encountered"):
         list(writer.chat.completions.create(model="sleuth", messages=MESSAGES, stream=True))
+    ollama.fail("cut", always=True)  # the limit of its tokens ended the answer
+    chat = writer.chat.completions.create(model="sleuth", messages=MESSAGES)
+    assert chat.choices[0].finish_reason == "length"
+    assert writer.responses.create(model="sleuth", input=QUESTION).status == "incomplete"
 
 
 def test_a_response_searches_files(writer: openai.OpenAI) -> None:

@@ -29,8 +29,7 @@ def shop(root: Path) -> Iterator[Local]:
 
 def test_code_alone_is_served(root: Path, tmp_path: Path) -> None:
     """`serve --in code` needs an index of code and none of documents, and finds what is indexed while it runs."""
-    process = sleuth("serve", "--in", "code", "--index", "code", cwd=tmp_path)
-    assert (process.returncode, "`sleuth code index PATH` makes one" in process.stderr) == (3, True)
+    assert "`sleuth code index" in sleuth("serve", "--in", "code", "--index", "code", cwd=tmp_path).stderr
     with open_code(tmp_path / "code", create=True) as storage:
         index_path(storage, root, workers=1)
         with running(tmp_path / "code", "--in", "code", "--quiet") as server:
