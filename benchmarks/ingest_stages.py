@@ -45,7 +45,7 @@ STAGES = {
     "codes of vectors": ("sleuth.dense.leg", "DenseLeg.pack"),
     "columns": ("sleuth.columns.leg", "ColumnsLeg.build"),
     "write segments": ("sleuth.store.catalogue.building", "Built.__init__"),
-    "insert": ("sleuth.store.writing.pending", "insert"),
+    "insert": ("sleuth.store.writing.transaction", "insert"),
     "merge": ("sleuth.store.store", "Store._merge_once"),
     "commit": ("sleuth.store.writing.transaction", "Transaction.commit"),
 }

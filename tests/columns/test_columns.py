@@ -19,11 +19,11 @@ from sleuth.columns.column import (
     Column,
     Strings,
     below,
+    read_column,
     text_of,
     up_to,
     utf8,
 )
-from sleuth.columns.layout import read_column
 from sleuth.columns.leg import ColumnsLeg
 from sleuth.columns.search import ColumnsSearcher, FilterCache, align
 from sleuth.errors import IndexDamagedError

@@ -17,7 +17,7 @@ from sleuth import Engine
 from sleuth.files.formats import BY_EXTENSION
 from sleuth.ingest import IndexReport
 from sleuth.ingest.diff import changed_files
-from sleuth.ingest.names import printable
+from sleuth.ingest.roots import printable
 from tests.commands import sleuth
 
 TIMES: Final = st.one_of(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sleuth.store import text_hash
 from sleuth.store.catalogue import building
 from sleuth.store.store import Store
-from sleuth.store.writing import pending
+from sleuth.store.writing import transaction
 from sleuth.types import Chunk
 from tests.examples import examples
 from tests.store.words import SumsLeg, add, faults, put, put_one, put_passages, read
@@ -39,12 +39,12 @@ history = st.lists(
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every few characters a batch for the other thread."""
-    monkeypatch.setattr(pending, "BATCH_BYTES", 4)
+    monkeypatch.setattr(transaction, "BATCH_BYTES", 4)
     monkeypatch.setattr(building, "_WORTH_A_THREAD", 1)
 
 
 @settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(history, st.sampled_from([4, pending.BATCH_BYTES]))
+@given(history, st.sampled_from([4, transaction.BATCH_BYTES]))
 @example([(UNDONE, False, "")], 4)
 def test_whatever_is_done(
     tmp_path_factory: pytest.TempPathFactory,
@@ -63,7 +63,7 @@ def test_whatever_is_done(
     store.attach([SumsLeg()])
     for steps, is_abandoned, then in history:
         with pytest.MonkeyPatch.context() as patch, suppress(InterruptedError), store.writer() as writer:
-            patch.setattr(pending, "BATCH_BYTES", batch_bytes)
+            patch.setattr(transaction, "BATCH_BYTES", batch_bytes)
             for kind, what, more in steps:
                 if kind == "put":
                     assert put(writer, what, *more) == (model.get(what) != more)

@@ -74,7 +74,7 @@ def test_rows_that_are_lost_or_damaged(store: Store) -> None:
                 call([key, 77])
         assert snapshot.rows([]) == []
     batch = DocumentBatch()
-    batch.add_passages(["b"], ["00"], ["two"], metadata=[Json({}, "{x")])
+    batch.add_passages(["b"], ["00"], ["two"], metadata=[Json({}, "{x")], sources=[None], titles=[""])
     records = encode(batch, np.array([5]), 7)
     with pytest.raises(LookupError, match="5"):
         Passages([(range(5, 6), *records, -1, 0)], 7).rows([5])
@@ -118,7 +118,7 @@ def test_a_changed_byte_is_never_shown(store: Store, tmp_path: Path) -> None:
 def test_a_text_is_read_as_it_was_written(text: str) -> None:
     """A text is kept as symbols where these are shorter, and as it is elsewhere."""
     batch = DocumentBatch()
-    batch.add_passages(["a"], ["00"], [text])
+    batch.add_passages(["a"], ["00"], [text], metadata=[None], sources=[None], titles=[""])
     offsets, records = encode(batch, np.array([1]), 3)
     raw = text.encode()
     assert records.tobytes().endswith(min(raw, coded(raw), key=len))
@@ -150,7 +150,8 @@ def test_any_bytes_are_read_or_refused(content: bytes, data: st.DataObject) -> N
 def test_checksums_are_the_same_on_every_machine() -> None:
     """Records are equal with and without the processor's instruction, and their checksums are those of CRC-32C."""
     batch = DocumentBatch()
-    batch.add_passages([f"é{n}" for n in range(20)], ["00"] * 20, ["x" * n for n in range(20)])
+    ids, texts = [f"é{n}" for n in range(20)], ["x" * n for n in range(20)]
+    batch.add_passages(ids, ["00"] * 20, texts, metadata=[None] * 20, sources=[None] * 20, titles=[""] * 20)
     by_instruction = encode(batch, np.arange(1, 21), 9)[1].tobytes()
     try:
         use_tables(portable=True)

@@ -103,7 +103,12 @@ def put_passages(
 ) -> int:
     """Add or replace documents whose one chunk is a text, and return how many changed; of equal ids the last stands."""
     rows = list(dict(zip(ids, range(len(ids)), strict=True)).values())
-    distinct = {name: [column[row] for row in rows] for name, column in columns.items()}
+    bare: dict[str, Sequence[Any]] = {
+        "metadata": [None] * len(ids),
+        "sources": [None] * len(ids),
+        "titles": [""] * len(ids),
+    }
+    distinct = {name: [column[row] for row in rows] for name, column in (bare | columns).items()}
     batch = DocumentBatch()
     batch.add_passages(
         [ids[row] for row in rows], [hashes[row] for row in rows], [texts[row] for row in rows], **distinct

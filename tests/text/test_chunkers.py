@@ -84,19 +84,11 @@ def test_laws(text: str, kind: str, chunker: Chunker) -> None:
     assert chunks == chunker.split(Document(text, {"type": kind}))
 
 
-@given(chunkers)
-def test_fingerprint_round_trips(chunker: Chunker) -> None:
-    """A fingerprint is parsed to an equal chunker."""
-    assert Chunker.parse(chunker.fingerprint) == chunker
-
-
 def test_settings_are_checked() -> None:
-    """A size below 8, an overlap above a quarter and an unknown fingerprint are refused."""
+    """A size below 8 and an overlap above a quarter are refused."""
     for size, overlap in ((7, 0), (0, 0), (40, 11), (40, -1)):
         with pytest.raises(ArgumentError, match="must be"):
             Chunker(size, overlap)
-    with pytest.raises(ArgumentError, match="fingerprint must be"):
-        Chunker.parse("chunker-0(size=40,overlap=4)")
 
 
 @given(st.text(max_size=60))

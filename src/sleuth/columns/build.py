@@ -1,7 +1,7 @@
 """Builds columns from many mappings, by key and by type, and merges those of segments code by code.
 
-Rows with the same keys are taken together and read key by key; the values of a key are taken apart by type, and each
-type goes to numpy or to a sort at once. Only rows that hold objects are first read through by `leaves` of the filters.
+The values of a key are taken apart by type, and each type goes to numpy or to a sort at once. Only rows that hold
+objects, or are no table, are first read through by `leaves` of the filters.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress, count
-from operator import itemgetter
 from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
@@ -33,7 +32,6 @@ from sleuth.columns.column import (
     utf8,
 )
 from sleuth.filters.match import comparable, leaves
-from sleuth.filters.tree import fits_int64
 from sleuth.store import IN_MEMORY, Scratch, require
 from sleuth.store.legs.leg import Table
 
@@ -48,29 +46,12 @@ def build_columns(metadata: Sequence[Mapping[str, Any]]) -> dict[str, Column]:
     n = len(metadata)
     rows_of_key: defaultdict[str, list[int]] = defaultdict(list)
     values_of_key: defaultdict[str, list[Any]] = defaultdict(list)
-    if isinstance(metadata, Table):
+    if isinstance(metadata, Table) and all(map(_are_flat, metadata.columns.values())):
         rows_of_key.update({key: list(range(n)) for key in metadata.columns})
         values_of_key.update(zip(metadata.columns, map(list, metadata.columns.values()), strict=True))
     else:
-        shapes: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
-        for row, keys in enumerate(map(tuple, metadata)):
-            shapes[keys].append(row)
-        nested: list[int] = []
-        for keys, rows in shapes.items():
-            mappings = list(map(metadata.__getitem__, rows))
-            columns: list[list[Any]] = []
-            for key in keys:
-                values = list(map(itemgetter(key), mappings))
-                if not (set(map(type, values)) <= _SCALARS or _are_flat(values)):
-                    nested += rows
-                    break
-                columns.append(values)
-            else:
-                for key, values in zip(keys, columns, strict=True):
-                    rows_of_key[key] += rows
-                    values_of_key[key] += values
-        for row in nested:
-            for key, leaf in leaves(metadata[row]).items():
+        for row, values in enumerate(map(leaves, metadata)):
+            for key, leaf in values.items():
                 rows_of_key[key].append(row)
                 values_of_key[key].append(leaf)
     built = {}
@@ -80,11 +61,11 @@ def build_columns(metadata: Sequence[Mapping[str, Any]]) -> dict[str, Column]:
     return built
 
 
-def _are_flat(values: list[Any]) -> bool:
+def _are_flat(values: Sequence[Any]) -> bool:
     """Return whether values are scalars and lists of scalars."""
-    kinds = set(map(type, values)) - {list, tuple}
-    lists = [value for value in values if type(value) in (list, tuple)]
-    return kinds.union(map(type, chain.from_iterable(lists))) <= _SCALARS
+    kinds = set(map(type, values))
+    lists = [value for value in values if type(value) in (list, tuple)] if kinds & {list, tuple} else []
+    return (kinds - {list, tuple}).union(map(type, chain.from_iterable(lists))) <= _SCALARS
 
 
 def _column(n: int, rows: list[int], values: list[Any]) -> Column | None:
@@ -146,7 +127,7 @@ def _by_type(atoms: list[Any]) -> dict[type, tuple[NDArray[np.int64], list[Any]]
     kinds = set(map(type, atoms))
     if len(kinds) == 1:
         kind = kinds.pop()
-        if kind in (bool, float, str) or (kind is int and fits_int64(min(atoms)) and fits_int64(max(atoms))):
+        if kind in (bool, float, str) or (kind is int and min(atoms) >= -(2**63) and max(atoms) < 2**63):
             return {kind: (np.arange(len(atoms)), atoms)}
     groups: dict[type, tuple[list[int], list[Any]]] = {}
     for place, atom in enumerate(map(comparable, atoms)):

@@ -7,8 +7,16 @@ from typing import Final
 
 import numpy as np
 
-from sleuth.columns.column import Column, text_of
-from sleuth.columns.layout import ARRAY, column_of, keys_of, naming_damage, read_column, to_segment
+from sleuth.columns.column import (
+    ARRAY,
+    Column,
+    column_of,
+    keys_of,
+    naming_damage,
+    read_column,
+    text_of,
+    to_segment,
+)
 from sleuth.columns.search import ColumnsSearcher
 from sleuth.store import (
     IN_MEMORY,

@@ -25,10 +25,12 @@ from sleuth.columns.column import (
     Interval,
     Ordered,
     below,
+    keys_of,
+    naming_damage,
+    read_column,
     up_to,
     utf8,
 )
-from sleuth.columns.layout import keys_of, naming_damage, read_column
 from sleuth.filters import And, Compare, Filter, Not, Operator, Or
 from sleuth.filters.tree import Scalar
 from sleuth.store import SegmentView, unpack

@@ -11,7 +11,7 @@ from sleuth.answer.context import join_overlapping
 from sleuth.errors import ArgumentError
 from sleuth.filters import any_of, field
 from sleuth.ingest import file_of, is_below
-from sleuth.ingest.names import printable
+from sleuth.ingest.roots import printable
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot

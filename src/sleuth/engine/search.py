@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sleuth.columns.column import scalar_rows, values_of
-from sleuth.columns.layout import naming_damage, read_column
+from sleuth.columns.column import naming_damage, read_column, scalar_rows, values_of
 from sleuth.columns.leg import ColumnsLeg
 from sleuth.columns.search import ColumnsSearcher, align
 from sleuth.engine.fusion import MOST

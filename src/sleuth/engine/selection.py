@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.arguments import spelling_hint
-from sleuth.columns.column import kinds_of, scalar_rows, values_of
-from sleuth.columns.layout import keys_of, naming_damage, read_column
+from sleuth.columns.column import keys_of, kinds_of, naming_damage, read_column, scalar_rows, values_of
 from sleuth.errors import ArgumentError
 from sleuth.filters import And, Compare, Or, matches
 from sleuth.filters.tree import keys_in

@@ -6,8 +6,6 @@ from sleuth.ingest.diff import Diff as Diff
 from sleuth.ingest.diff import rows_below as rows_below
 from sleuth.ingest.documents import Adder as Adder
 from sleuth.ingest.loaders.registry import FileFormat as FileFormat
-from sleuth.ingest.names import FileNames as FileNames
-from sleuth.ingest.names import is_below as is_below
 from sleuth.ingest.options import ReadOptions as ReadOptions
 from sleuth.ingest.reading import read as read
 from sleuth.ingest.reading import read_fetched as read_fetched
@@ -21,6 +19,8 @@ from sleuth.ingest.reports import Record as Record
 from sleuth.ingest.reports import Skipped as Skipped
 from sleuth.ingest.reports import Unchanged as Unchanged
 from sleuth.ingest.reports import grouped as grouped
+from sleuth.ingest.roots import FileNames as FileNames
+from sleuth.ingest.roots import is_below as is_below
 from sleuth.ingest.run import Run as Run
 from sleuth.ingest.run import file_of as file_of
 from sleuth.ingest.run import is_file as is_file

@@ -15,7 +15,6 @@ from sleuth.errors import ArgumentError
 from sleuth.files.ignore import IGNORE_FILES
 from sleuth.ingest.diff import Diff
 from sleuth.ingest.documents import Adder
-from sleuth.ingest.names import FileNames, is_address, is_below, outermost, printable
 from sleuth.ingest.options import AUTO, DEFAULT, ReadOptions
 from sleuth.ingest.reading import read_listed
 from sleuth.ingest.reports import (
@@ -28,7 +27,19 @@ from sleuth.ingest.reports import (
     Record,
     Skipped,
 )
-from sleuth.ingest.roots import Options, RootReading, covering, plan, remember, roots_in
+from sleuth.ingest.roots import (
+    FileNames,
+    Options,
+    RootReading,
+    covering,
+    is_address,
+    is_below,
+    outermost,
+    plan,
+    printable,
+    remember,
+    roots_in,
+)
 from sleuth.ingest.roots import changed as changed_options
 from sleuth.ingest.run import Run, ids_in
 from sleuth.ingest.source import Source, chosen, open_source

@@ -15,10 +15,10 @@ import numpy as np
 
 from sleuth.files.formats import ROWS
 from sleuth.ingest.loaders.registry import is_built_in, kind_of
-from sleuth.ingest.names import FileNames, is_address, is_below, outermost
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import LIMITS, REFUSED, FileEntry, Skipped, Unchanged, has_exceeded, skips_of
-from sleuth.ingest.walking import bounded_time, is_gone
+from sleuth.ingest.roots import FileNames, is_address, is_below, is_gone, outermost
+from sleuth.ingest.walking import bounded_time
 from sleuth.store import KnownFile
 
 WITH_OCR: Final = " ocr"

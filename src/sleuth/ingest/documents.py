@@ -14,7 +14,7 @@ from sleuth.ingest.options import AUTO
 from sleuth.ingest.reports import AddReport
 from sleuth.ingest.validate import PreparedDocument, identify, prepare
 from sleuth.store import DocumentBatch, Known
-from sleuth.store.writing.pending import BATCH_BYTES
+from sleuth.store.writing.transaction import BATCH_BYTES
 from sleuth.text.detection import detect_language
 from sleuth.text.languages import ENGLISH
 from sleuth.types import Chunk, Document
@@ -42,20 +42,9 @@ COMMIT_SECONDS = 10.0
 
 def _move_passages(documents: list[PreparedDocument], batch: DocumentBatch) -> None:
     """Add documents whose whole text is one passage to a batch, column by column, and empty their list."""
-    ids = [document.id for document in documents]
-    hashes = [document.content_hash for document in documents]
-    texts = [document.document.page_content for document in documents]
-    if any(document.document.metadata for document in documents):
-        batch.add_passages(
-            ids,
-            hashes,
-            texts,
-            metadata=[document.metadata for document in documents],
-            sources=[document.source for document in documents],
-            titles=[document.title for document in documents],
-        )
-    else:
-        batch.add_passages(ids, hashes, texts)
+    whole, ids, hashes, metadata, sources, titles = map(list, zip(*documents, strict=True))
+    texts = [document.page_content for document in whole]
+    batch.add_passages(ids, hashes, texts, metadata=metadata, sources=sources, titles=titles)
     documents.clear()
 
 
@@ -135,10 +124,11 @@ class Adder(Generic[Report]):
             batch.add(
                 prepared.id,
                 prepared.content_hash,
-                chunks if lines_are_true else [replace(chunk, start_line=0, end_line=0) for chunk in chunks],
+                chunks,
                 metadata=prepared.metadata,
                 source=prepared.source,
                 title=prepared.title,
+                has_lines=lines_are_true,
             )
             if batch.characters >= BATCH_BYTES:  # long documents: no more of them in memory than needed
                 self.writer.put_batch(batch)

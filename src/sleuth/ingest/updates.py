@@ -14,8 +14,8 @@ from sleuth.arguments import check_kind
 from sleuth.errors import ArgumentError
 from sleuth.ingest.diff import rows_below
 from sleuth.ingest.documents import COMMIT_BYTES
-from sleuth.ingest.names import is_below
 from sleuth.ingest.reports import GoneRoot, MoveReport, skips_of, to_json
+from sleuth.ingest.roots import is_below
 from sleuth.ingest.run import UNREAD, file_of, is_file
 from sleuth.ingest.validate import check_metadata
 from sleuth.store import DocumentBatch, FileFacts

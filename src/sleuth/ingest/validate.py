@@ -14,7 +14,6 @@ from sleuth.store.record.metadata import (
     as_json,
     encode_values,
     fit_values,
-    is_plain,
     joined,
     plain_value,
     plain_values,
@@ -69,25 +68,28 @@ def prepare(document: Document) -> PreparedDocument:
 
 
 def _with_metadata(document: Document, id: str | None) -> PreparedDocument:
+    metadata, values, source, title = _checked_metadata(document)
+    digest = hash_of(document.page_content, values)
+    return PreparedDocument(
+        document, digest if id is None else check_text(id, "id"), digest, metadata, source, title
+    )
+
+
+def _checked_metadata(document: Document) -> tuple[Json | None, dict[str, str], str | None, str]:
+    """Return metadata as the record stores it, the JSON of each value, the source and the title."""
     metadata: Mapping[str, Any] = document.metadata
     if names := [name for name in metadata if not isinstance(name, str)]:
         raise ArgumentError(f"metadata must have names that are strings, got {names[0]!r}")
     metadata, values = fit_values(metadata, "metadata")
-    digest = hash_of(document.page_content, values)
     source, title = metadata.get("source"), metadata.get("title")
     if source is not None and not isinstance(source, str):
         raise ArgumentError(f"metadata['source'] must be a string, got {source!r}")
     check_text(source or "", "source")
+    title = "" if title is None else check_text(str(title), "title")
     further_metadata = {name: value for name, value in metadata.items() if name not in _COLUMNS}
     text = check_text(joined(values, left_out=_COLUMNS), "metadata") if further_metadata else ""
-    return PreparedDocument(
-        document,
-        digest if id is None else check_text(id, "id"),
-        digest,
-        read_back(further_metadata, text, "metadata") if further_metadata else None,
-        source,
-        "" if title is None else check_text(str(title), "title"),
-    )
+    json = read_back(further_metadata, text, "metadata") if further_metadata else None
+    return json, values, source, title
 
 
 def identify(document: Document) -> str:
@@ -129,11 +131,9 @@ def check(document: Document) -> None:
     Raises:
         ArgumentError: it cannot; says why.
     """
-    id, source = _named(document), document.metadata.get("source")
+    check_text(_named(document) or "", "id")
     check_text(document.page_content, "page_content")
-    check_text(id or "", "id")
-    if not (is_plain(document.metadata) and isinstance(source, str | None)):
-        _with_metadata(document, id)
+    _checked_metadata(document)
 
 
 def check_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:

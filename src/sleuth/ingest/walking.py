@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,12 +16,11 @@ from sleuth import platform
 from sleuth.files import Rules
 from sleuth.files.formats import kind_of_name
 from sleuth.files.ignore import IGNORE_FILES, MAX_BYTES, VERSION_CONTROL, Ignores, above
-from sleuth.ingest.names import is_below, printable
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, LeftOut, Skipped
+from sleuth.ingest.roots import is_below, printable
 from sleuth.ingest.source import Source
 
-_escaped = re.compile(rb"\\x([0-9a-f]{2})")
 _UNBOUNDED: Final = frozenset({"csv", "tsv", "jsonl", "parquet"})
 """Kinds that are read row by row, whatever their size."""
 
@@ -37,21 +35,6 @@ def bounded_time(nanoseconds: int) -> int:
     nearest that it can.
     """
     return max(~_LAST_MOMENT, min(nanoseconds, _LAST_MOMENT))
-
-
-def is_gone(path: str) -> bool:
-    """Return whether no file has this path, as `printable` wrote it, any more; False if this cannot be determined."""
-    name = path.encode()
-    return _is_absent(name) and _is_absent(_escaped.sub(lambda match: bytes([int(match[1], 16)]), name))
-
-
-def _is_absent(name: bytes) -> bool:
-    try:
-        return stat.S_ISDIR(os.lstat(name).st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except (OSError, ValueError):
-        return False
 
 
 @dataclass(frozen=True, slots=True)

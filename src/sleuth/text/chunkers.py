@@ -7,29 +7,20 @@ sentences at the start of the next one. No text is changed: a chunk is a slice o
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from sleuth.errors import ArgumentError
 from sleuth.files.formats import CODE, MARKDOWN
-from sleuth.text import borders
-from sleuth.text.borders import EMPTY, Outline, count_tokens
+from sleuth.text.borders import count_tokens
 from sleuth.text.cutter import Cutter
+from sleuth.text.outline import Outline
 from sleuth.types import Chunk, Document
 
 __all__ = ["Chunker", "count_tokens"]
 
 
-_SCANNERS: Final[dict[str, Callable[[str], Outline]]] = {
-    **dict.fromkeys(MARKDOWN, borders.scan_markdown),
-    "rst": borders.scan_rest,
-    # Headings at the start of a page count, too.
-    "pdf": lambda text: borders.scan_markdown(text.replace("\f", "\n")),
-}
-
-_SPELLING = re.compile(r"chunker-2\(size=(\d+),overlap=(\d+)\)")
+_FORMS: Final = {**dict.fromkeys((*MARKDOWN, "pdf"), "markdown"), "rst": "rest"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +58,14 @@ class Chunker:
 
     @property
     def fingerprint(self) -> str:
-        """The settings as text: `Chunker.parse(chunker.fingerprint) == chunker`. Equal prints cut alike."""
+        """The settings as text. Equal prints cut alike."""
         return f"chunker-2(size={self.size},overlap={self.overlap})"
-
-    @classmethod
-    def parse(cls, fingerprint: str) -> Chunker:
-        """Return the chunker of this fingerprint."""
-        match = _SPELLING.fullmatch(fingerprint)
-        if match is None:
-            raise ArgumentError(f"fingerprint must be 'chunker-2(size=N,overlap=N)', got {fingerprint!r}")
-        return cls(int(match[1]), int(match[2]))
 
     def split(self, document: Document) -> list[Chunk]:
         """Return the chunks of `document` in order; none if it is blank."""
         text, kind = document.page_content, _kind(document)
-        outline = _SCANNERS[kind](text) if kind in _SCANNERS else EMPTY
+        # Headings at the start of a page of a PDF count, too.
+        outline = Outline(text.replace("\f", "\n") if kind == "pdf" else text, _FORMS.get(kind, ""))
         paged = kind == "pdf" or (kind not in CODE and "\f" in text)
         return Cutter(text, outline, self.size, self.overlap, kind in CODE, paged).chunks()
 
@@ -91,8 +75,7 @@ class Chunker:
         # A token takes a character at least, and in ASCII a blank after it: such a text fits whatever it says.
         if len(text) > 2 * self.size or (len(text) > self.size and not text.isascii()) or "\f" in text:
             return False
-        kind = _kind(document) if document.metadata else ""
-        return kind not in _SCANNERS and kind != "pdf"
+        return not document.metadata or _kind(document) not in _FORMS
 
 
 def _kind(document: Document) -> str:

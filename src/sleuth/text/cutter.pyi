@@ -1,4 +1,4 @@
-from sleuth.text.borders import Outline
+from sleuth.text.outline import Outline
 from sleuth.types import Chunk
 
 def after_tokens(text: str, position: int, tokens: int) -> int: ...

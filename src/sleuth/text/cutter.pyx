@@ -106,7 +106,7 @@ cdef class Cutter:
 
     cdef str text
     cdef Py_ssize_t size, overlap
-    cdef tuple headings, ends, paths, kept
+    cdef list headings, ends, paths, kept
     cdef object sentence
     cdef bint code, paged
 

@@ -11,9 +11,9 @@ from sleuth.errors import LoadError, MissingPackageError
 from sleuth.files import decode
 from sleuth.files.encodings import is_binary
 from sleuth.ingest.loaders.apart import FileProcesses
-from sleuth.ingest.names import printable
 from sleuth.ingest.options import ReadOptions
 from sleuth.ingest.reports import FileEntry, Skipped
+from sleuth.ingest.roots import printable
 from sleuth.types import Document
 
 HEAD_BYTES: Final = 8 << 10

@@ -11,7 +11,7 @@ from sleuth.files.notebooks import read_notebook, source_of, text_of
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.loaders.plain import document
 from sleuth.ingest.options import ReadOptions
-from sleuth.text.borders import scan_markdown
+from sleuth.text.outline import Outline
 from sleuth.types import Document
 
 _OUTPUT: Final = 2_000
@@ -30,7 +30,7 @@ def load_notebook(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise LoadError(file.entry.source, f"not readable as a notebook: {error!r}") from error
     body = "\n\n".join(filter(None, parts))
-    paths = scan_markdown(body).paths
+    paths = Outline(body, "markdown").paths
     title = {"title": paths[0]} if paths else {}
     yield document(file, body, {**title, "cells": len(notebook.cells), **metadata})
 

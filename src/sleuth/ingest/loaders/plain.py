@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from sleuth.errors import LoadError
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.loaders.front_matter import front_matter
 from sleuth.ingest.options import ReadOptions
-from sleuth.text.borders import Outline, scan_markdown, scan_rest
+from sleuth.text.outline import Outline
 from sleuth.types import Document
 
 _TITLE_SPAN: Final = 20_000
@@ -49,14 +49,14 @@ def load_markdown(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
         if isinstance(title, int | float) and not isinstance(title, bool):
             title = str(title)  # "1984"
     if not isinstance(title, str):
-        title = _title(scan_markdown, text)
+        title = _title("markdown", text)
     yield document(file, text, {**fields, **({"title": title} if title else {}), **metadata})
 
 
 def load_rest(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     """Yield the whole file, titled by its first heading."""
     text, metadata = file.text()
-    title = _title(scan_rest, text)
+    title = _title("rest", text)
     yield document(file, text, {**({"title": title} if title else {}), **metadata})
 
 
@@ -78,8 +78,8 @@ _struck_over = re.compile(r"[^\n\b]?\x08")
 _blank_ends = re.compile(r"\s+")
 
 
-def _title(scan: Callable[..., Outline], text: str) -> str:
+def _title(form: str, text: str) -> str:
     """Return the first heading, or ""."""
     whole_lines = text if len(text) <= _TITLE_SPAN else text[: text.rfind("\n", 0, _TITLE_SPAN) + 1]
-    paths = scan(whole_lines, title_only=True).paths
+    paths = Outline(whole_lines, form, title_only=True).paths
     return _blank_ends.sub(" ", paths[0]) if paths else ""

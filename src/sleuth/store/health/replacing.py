@@ -18,7 +18,7 @@ from sleuth.store.disk.files import DOCUMENTS, Names, failing_disk, make_folder
 from sleuth.store.health.opening import create
 from sleuth.store.record import layout as record
 from sleuth.store.record.scan import batches_between
-from sleuth.store.writing.pending import BATCH_BYTES
+from sleuth.store.writing.transaction import BATCH_BYTES
 from sleuth.store.writing.writer import Writer
 
 _PREFIX = "rebuild-"

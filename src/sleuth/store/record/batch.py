@@ -45,7 +45,7 @@ class BatchColumn(list[T]):
 
     def join(self, values: Sequence[T], row: int) -> None:
         """Add values behind the first `row` rows."""
-        if any(value != self.default for value in values):
+        if values.count(self.default) < len(values):
             self.extend(repeat(self.default, row - len(self)))
             self.extend(values)
 
@@ -56,11 +56,13 @@ class DocumentFacts(TypedDict, total=False):
     Attributes:
         metadata: JSON values; `source` and `title` need not be repeated in it.
         source: where it came from; the id where None.
+        has_lines: whether lines of its text are lines of its file; all are 0 else.
     """
 
     metadata: Mapping[str, Any] | Json | None
     source: str | None
     title: str
+    has_lines: bool
 
 
 class DocumentBatch:
@@ -114,22 +116,23 @@ class DocumentBatch:
         Raises:
             ArgumentError: a lone surrogate, a hash that is not hex, metadata that JSON cannot hold. Nothing is added.
         """
-        for chunk in chunks:
-            check_text(chunk.text, "chunk text")
-        fields = [as_json({k: v for k, v in chunk.fields.items() if v}, "chunk fields") for chunk in chunks]
-        own_metadata = [as_json(chunk.metadata, "chunk metadata") for chunk in chunks]
-        source = facts.get("source")
+        texts = [chunk.text for chunk in chunks]
+        check_texts(texts, "chunk text")
+        has_lines, source = facts.get("has_lines", True), facts.get("source")
         title = facts.get("title", "")
         check_text(id, "id")
         digest, origin = digest_of(content_hash), _origin(id, source, "source")
         heading = check_text(title, "title") or None
         own_values = _own_metadata(facts.get("metadata"), source, title)
-        rows = [
-            (chunk.page, chunk.start, chunk.start_line, chunk.end_line - chunk.start_line, texts, values)
-            for chunk, texts, values in zip(chunks, fields, own_metadata, strict=True)
-        ]
-        texts = [chunk.text for chunk in chunks]
-        self._append(id, digest, (len(chunks), origin, heading, own_values), texts, rows)
+        columns = (
+            [chunk.page for chunk in chunks],
+            [chunk.start for chunk in chunks],
+            [chunk.start_line if has_lines else 0 for chunk in chunks],
+            [chunk.end_line - chunk.start_line if has_lines else 0 for chunk in chunks],
+            [as_json({k: v for k, v in chunk.fields.items() if v}, "chunk fields") for chunk in chunks],
+            [as_json(chunk.metadata, "chunk metadata") for chunk in chunks],
+        )
+        self._append(id, digest, (len(chunks), origin, heading, own_values), texts, columns)
 
     def add_passages(
         self,
@@ -137,23 +140,20 @@ class DocumentBatch:
         hashes: Sequence[str],
         texts: Sequence[str],
         *,
-        metadata: Sequence[Mapping[str, Any] | Json | None] | None = None,
-        sources: Sequence[str | None] | None = None,
-        titles: Sequence[str] | None = None,
+        metadata: Sequence[Mapping[str, Any] | Json | None],
+        sources: Sequence[str | None],
+        titles: Sequence[str],
     ) -> None:
         """Add documents of one chunk each, which is the whole text: as `add` for each, in a fraction of the time."""
         check_texts(ids, "ids")
         check_texts(texts, "texts")
         digests = list(map(digest_of, hashes))
         rows, chunks = len(self.ids), len(self.texts)
-        if metadata:
-            columns = zip(metadata, sources or repeat(None), titles or repeat(""), strict=False)
-            self.metadata.join([_own_metadata(*row) for row in columns], rows)
-        if sources:
-            origins = zip(ids, sources, strict=True)
-            self.sources.join([_origin(id, source, "sources") for id, source in origins], rows)
-        if titles:
-            self.titles.join([check_text(title, "titles") or None for title in titles], rows)
+        self.metadata.join([_own_metadata(*row) for row in zip(metadata, sources, titles, strict=True)], rows)
+        origins = zip(ids, sources, strict=True)
+        self.sources.join([_origin(id, source, "sources") for id, source in origins], rows)
+        check_texts(titles, "titles")
+        self.titles.join([title or None for title in titles], rows)
         self.breaks.join([text.count("\n") for text in texts], chunks)
         self.ids += ids
         self.digests += digests
@@ -163,11 +163,9 @@ class DocumentBatch:
     def add_stored(self, document: DocumentRow, chunks: Sequence[RecordedPassage]) -> None:
         """Add a document as the record holds it, with its chunks."""
         values = document.chunks, document.source, document.title, stored_json(document.metadata)
-        rows = [
-            (row.page, row.start, row.line, row.lines, stored_json(row.fields), stored_json(row.metadata))
-            for row in chunks
-        ]
-        self._append(document.id, document.content_hash, values, [chunk.text for chunk in chunks], rows)
+        texts, *columns, fields, own = map(list, zip(*chunks, strict=True)) if chunks else repeat([], 7)
+        columns += [list(map(stored_json, fields)), list(map(stored_json, own))]
+        self._append(document.id, document.content_hash, values, texts, columns)
 
     def _append(
         self,
@@ -175,13 +173,13 @@ class DocumentBatch:
         digest: bytes,
         values: Sequence[Any],
         texts: Sequence[str],
-        rows: Sequence[Sequence[Any]],
+        columns: Sequence[Sequence[Any]],
     ) -> None:
-        """Add a document: the values of its columns, and those of each of its chunks."""
-        _put(self._document_columns(), len(self.ids), values)
-        columns = self._chunk_columns()
-        for place, row in enumerate(rows, len(self.texts)):
-            _put(columns, place, row)
+        """Add a document: the values of its columns, and those of the columns of its chunks."""
+        for column, value in zip(self._document_columns(), values, strict=True):
+            column.join([value], len(self.ids))
+        for column, chunk_values in zip(self._chunk_columns(), columns, strict=True):
+            column.join(chunk_values, len(self.texts))
         self.ids.append(id)
         self.digests.append(digest)
         self.texts += texts
@@ -267,14 +265,6 @@ class Keys(NamedTuple):
         """Return the keys of documents and of so many chunks each."""
         places = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
         return cls(documents, np.repeat(documents, counts) + places, places)
-
-
-def _put(columns: Sequence[BatchColumn[Any]], row: int, values: Sequence[Any]) -> None:
-    """Set the values of a row at or behind the end of columns."""
-    for column, value in zip(columns, values, strict=True):
-        if value != column.default:
-            column.extend(repeat(column.default, row - len(column)))
-            column.append(value)
 
 
 def _origin(id: str, source: str | None, argument: str) -> str | None:

@@ -147,14 +147,3 @@ def _name(name: Any) -> str:
     text = _ENCODER.encode({name: 0})
     decoded: str = json.loads(text.rpartition(":")[0].removeprefix("{"))
     return decoded
-
-
-def is_plain(metadata: Mapping[str, Any]) -> bool:
-    """Return whether the index surely keeps metadata as it is."""
-    try:
-        "".join(metadata)  # the fastest way to see that all keys are strings
-        text = _ENCODER.encode(metadata)
-        text.encode()
-    except (TypeError, ValueError, RecursionError):
-        return False
-    return text.count("{") + text.count("[") <= _MOST_DEPTH

@@ -33,6 +33,9 @@ T = TypeVar("T")
 _TOGETHER = 96
 """Rows that one statement inserts: each run of a statement gives the interpreter away and waits for it."""
 
+_SPARSE = 8
+"""Rows for each value of a key from which on a mapping for each row takes less memory than a column."""
+
 
 def rows_of(batch: DocumentBatch, keys: Keys) -> Rows:
     """Return the rows of a batch, in order of key."""
@@ -72,13 +75,18 @@ def _metadata(batch: DocumentBatch, owners: Sequence[int]) -> Sequence[Mapping[s
         columns["page"] = batch.pages.filled(n)
     if batch.fields:
         columns["heading"] = _field(batch, "heading", None)
-    if not batch.metadata and not batch.own:
+    metadata = [each.values if each else {} for each in batch.metadata.filled(documents)]
+    keys = dict.fromkeys(chain.from_iterable(metadata))
+    is_dense = len(keys) * documents <= _SPARSE * sum(map(len, metadata))
+    if is_dense and not batch.own and keys.keys().isdisjoint(columns):
+        for key in keys:
+            column = [values.get(key) for values in metadata]
+            columns[key] = [column[row] for row in owners]
         return Table(n, columns)
-    metadata, rows = batch.metadata.filled(documents), list[dict[str, Any]]()
+    rows = list[dict[str, Any]]()
     for owner, shared in zip(owners, zip(*columns.values(), strict=True), strict=True):
         values = {key: value for key, value in zip(columns, shared, strict=True) if value is not None}
-        if document := metadata[owner]:
-            values.update(document.values)
+        values.update(metadata[owner])
         rows.append(values)
     for values, own_values in zip(rows, batch.own, strict=False):
         if own_values:

@@ -14,8 +14,7 @@ from sleuth.store.record import layout as record
 from sleuth.store.record.batch import DocumentBatch, digest_of
 from sleuth.store.record.layout import Connection, EmbeddingRow, embedding_checksum
 from sleuth.store.record.values import Counts, FileFacts, Known, KnownFile
-from sleuth.store.writing.pending import PendingDocuments
-from sleuth.store.writing.transaction import Transaction
+from sleuth.store.writing.transaction import PendingDocuments, Transaction
 
 logger = logger_of("store")
 

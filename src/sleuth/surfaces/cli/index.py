@@ -17,7 +17,7 @@ from annotated_types import Ge
 
 from sleuth.errors import ArgumentError, RemoteError, amount
 from sleuth.ingest import ReadOptions, grouped
-from sleuth.ingest.names import is_address
+from sleuth.ingest.roots import is_address
 from sleuth.surfaces.cli.app import index_commands
 from sleuth.surfaces.cli.common import human_bytes, print_json, say
 from sleuth.surfaces.cli.options import HELP, command, options_of

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, ParamSpec
 
 from sleuth.files.watching import changes_below
-from sleuth.ingest.names import is_address
+from sleuth.ingest.roots import is_address
 from sleuth.surfaces.cli.common import console, human_bytes, say
 from sleuth.surfaces.cli.options import options_from
 from sleuth.surfaces.cli.places import from_here
