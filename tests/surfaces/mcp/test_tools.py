@@ -47,7 +47,7 @@ def test_search_keeps_the_contract_of_chatgpt(workspace: Workspace, quiet_projec
     answer = call(workspace, "search", query="how are tokens refilled")
     assert answer["indexed_root"] == str(quiet_project)
     assert {path_of(result) for result in answer["results"]} > {"docs/limits.md", "src/bucket.py"}
-    assert all(result["id"] and result["title"] and "url" not in result for result in answer["results"])
+    assert all(hit["id"] and hit["title"] and not {"url", "kind"} & hit.keys() for hit in answer["results"])
     tools = Tools(workspace, url_of=lambda id, metadata: f"https://search.example.org/{id}")
     for result in json.loads(tools.call("search", {"query": "how are tokens refilled"}))["results"]:
         assert result["url"].startswith("https://search.example.org/")

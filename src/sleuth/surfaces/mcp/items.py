@@ -230,9 +230,5 @@ def passage(item: RetrievedItem, url_of: UrlOf, place_of: Callable[[str], str]) 
         lines = metadata.get("start_line") and f"{metadata['start_line']}-{metadata['end_line']}"
         place = {"lines": lines, "page": metadata.get("page")}
     title = {"id": place_of(item.id), "title": name_of(item.id, metadata)}
-    facts = {
-        "kind": metadata.get("kind"),
-        "copies": list(map(place_of, item.copies)),
-        "folded": item.folded or None,
-    }
+    facts = {"copies": list(map(place_of, item.copies)), "folded": item.folded or None}
     return known(title | address(item.id, metadata, url_of), **place, **facts, text=item.text)
