@@ -27,7 +27,7 @@ from typing import NamedTuple
 from sleuth.code import Snapshot
 from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.graph.rules import CERTAIN
-from sleuth.code.parsing.detail import Reference
+from sleuth.code.parsing.names import Reference
 from sleuth.code.repository.sources import FolderSource
 from sleuth.code.snapshots.indexing import index_source
 from sleuth.code.snapshots.record import FileRow

@@ -120,7 +120,7 @@ def test_bindings_have_types_and_values() -> None:
     """What a name is declared to be and what it is assigned are read from the tree, with kind, line and definition."""
     source = b"class A:\n    x: B = None\n    def f(self, y: 'C') -> D:\n        self.z = y\n        for w in y.all():\n            pass\n"
     detail = parse_source(source, "python")
-    bindings = [binding for bound in detail.bindings.values() for binding in bound]
+    bindings = detail.bindings
     rows = {
         (b.name, b.kind, b.type, b.value, b.line, detail.symbols[b.symbol].name, b.defines) for b in bindings
     }

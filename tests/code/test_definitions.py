@@ -20,33 +20,15 @@ def uses(source: str, language: str) -> list[str]:
     ]
 
 
-GROUPS = {
-    ("go", "package m\nconst (\n\t// Quiet.\n\tDebug = iota\n\tInfo\n)\n"): {"Debug": (3, 4), "Info": (5, 5)},
-    ("go", "package m\nvar (\n\tA = 1\n\t_ I = 1\n\tB = 2\n)\n"): {"A": (3, 3), "B": (5, 5)},
-    ("go", "package m\ntype (\n\tS struct{ x int }\n\tT = S\n)\n"): {"S": (3, 3), "T": (4, 4)},
-    ("go", "package m\n\n// One.\nconst A = 1\n"): {"A": (3, 4)},
-    ("javascript", "export const PI = 3,\n  TAU = 6;\n"): {"PI": (1, 1), "TAU": (2, 2)},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("language", "source"), GROUPS)
-def test_definitions_of_a_group_stand_side_by_side(language: str, source: str) -> None:
+@pytest.mark.parametrize(("language", "source", "lines"), SAMPLES["groups"])
+def test_definitions_of_a_group_stand_side_by_side(
+    language: str, source: str, lines: dict[str, list[int]]
+) -> None:
     """Definitions of a group are siblings, each with its own lines."""
-    definitions = symbols(source, language)
-    assert {name: (s.start, s.end) for name, s in definitions.items()} == GROUPS[language, source]
+    assert {name: [s.start, s.end] for name, s in symbols(source, language).items()} == lines
 
 
-@pytest.mark.parametrize(
-    ("source", "label"),
-    [
-        ("#[test]\nfn f() {}\n", "test_case"),
-        ("#[test] fn f() {}\n", "test_case"),
-        ("/// Works.\n#[tokio::test]\n#[ignore]\nasync fn f() {}\n", "test_case"),
-        ("#[deprecated]\nfn f() {}\n", "deprecated"),
-        ('#[get("/x")]\nfn f() {}\n', "api_endpoint"),
-        ("#[derive(Clone, Serialize)]\nstruct f { a: u8 }\n", "data_schema"),
-    ],
-)
+@pytest.mark.parametrize(("source", "label"), SAMPLES["attributes"])
 def test_rust_attributes_say_what_a_definition_is(source: str, label: str) -> None:
     """Attributes are not part of the definition that follows, but they determine its labels."""
     labels = symbols(source, "rust")["f"].labels

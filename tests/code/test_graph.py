@@ -1,7 +1,11 @@
 """Name resolution, the graph walker and the navigator."""
 
 import re
+import sys
+from collections import Counter
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -172,3 +176,31 @@ def test_modules_that_are_named_whole(storage: CodeStorage, tmp_path: Path) -> N
     assert resolved(snapshot, "run.sh")["log::info"] == "lib.sh:log::info"
     assert all(map(Navigator(snapshot).find_definition, ("Заказ", "Заказ.確認する", "कुल_जोड़", "größe")))
     assert all(map(Navigator(snapshot).find_references, ("कुल_जोड़", "größe")))
+
+
+GENERATED = SAMPLES["generated"]
+
+
+@pytest.mark.parametrize("name", ["Api.send", "run"])
+def test_generated_code_is_walked_in_linear_time(storage: CodeStorage, tmp_path: Path, name: str) -> None:
+    """Four times as many uses and definitions in a file take about four times as many steps."""
+    tracer = Counter[int]()
+
+    def steps(count: int) -> int:
+        text = GENERATED["head"] + "".join(GENERATED["part"].replace("@", str(i)) for i in range(count))
+        navigator = Navigator(open_project(storage, tmp_path / f"{count}", {"api.py": text}))
+
+        def trace(frame: FrameType, event: str, _: object) -> Any:
+            frame.f_trace_opcodes = True
+            tracer[count] += event == "opcode"
+            return trace
+
+        previous = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            navigator.impact(name, 3)
+        finally:
+            sys.settrace(previous)
+        return tracer[count]
+
+    assert steps(120) < 4.5 * steps(30)

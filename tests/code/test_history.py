@@ -105,11 +105,12 @@ def test_odd_messages(git: Git, storage: CodeStorage) -> None:
     assert [(commit.id, commit.body.strip()) for commit in commits] == [(odd, "and \x1e more")]
 
 
-def test_folders_have_no_history(tmp_path: Path, storage: CodeStorage) -> None:
-    """A folder outside git is refused by name."""
-    write(tmp_path / "plain", {"a.py": "x = 1\n"})
-    with pytest.raises(ArgumentError, match="must be of a git repository"):
-        search_history(snapshot_of(storage, tmp_path / "plain"), "x")
+def test_folders_have_no_history(tmp_path: Path, storage: CodeStorage, git: Git) -> None:
+    """A folder outside git is refused by name, and so is a repository without commits."""
+    for root, rule in ((tmp_path / "plain", "be of a git repository"), (git.root, "have a commit")):
+        write(root, {"a.py": "x = 1\n"})
+        with pytest.raises(ArgumentError, match=f"must {rule}"):
+            search_history(snapshot_of(storage, root), "x")
 
 
 def test_commands(past: tuple[Git, list[str]]) -> None:

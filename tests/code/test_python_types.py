@@ -51,32 +51,14 @@ def test_uses_in_a_method(storage: CodeStorage, tmp_path: Path, name: str) -> No
     assert resolved(open_project(storage, tmp_path / "uses", files), "h.py")[use.removesuffix("()")] == target
 
 
-def test_a_mixin_calls_what_its_heirs_have(storage: CodeStorage, tmp_path: Path) -> None:
-    """A call through `self` of what neither the class nor its bases have means what the heirs of the class have."""
-    snapshot = open_project(storage, tmp_path / "mixin", files_of("mixin"))
-    uses = {name: Navigator(snapshot).find_references(name)[0] for name in ("go", "one_of", "far")}
-    meant = [(use["definition"] and use["definition"]["name"], use["confidence"]) for use in uses.values()]
-    assert meant == [("A.go", 0.85), ("B.one_of", 0.5), (None, 0.0)]
-
-
-@pytest.mark.parametrize(("text", "form"), [
-    ("[A(), B()]", "[ A() B()"), ("A(), b", "( A() b"), ("{1: A()}", "{ A()"), ("{A()}", "[ A()"), ("(a)", ""),
-    ("x for x in y", "[ x"), ("A(x for x in y)", ""), ("[*a, b]", "[ b"), ("sorted(a, key=b)", "sorted a"),
-    ("a.get(b)", ""), ("a.get(b, c)", "a.get c"), ("cast(A)", ""), ("(a, b", ""), ("f(a, b", ""), ("", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(("text", "form"), SAMPLES["forms"])
 def test_forms_are_read(text: str, form: str) -> None:
     """Literals and calls that have a rule are told apart, with the values in them."""
     name, values = form_of(text)
     assert " ".join([name, *(value.strip() for value in values)]).strip() == form
 
 
-@pytest.mark.parametrize(("text", "holds"), [
-    ("if isinstance(x, A):\n    x.go()", True), ("if isinstance(x, A):\n    pass\nx.go()", False),
-    ("if isinstance(x, A):\n    pass\nelse:\n    x.go()", False), ("if not isinstance(x, A):\n    x.go()", False),
-    ("if not isinstance(x, A):\n    raise E\nx.go()", True), ("if not isinstance(x, A):\n    pass\nx.go()", False),
-    ("assert isinstance(x, A)\nx.go()", True), ("    assert isinstance(x, A)\nx.go()", False),
-    ("if isinstance(x, A) or y:\n    x.go()", False), ("isinstance(x, A) and x.go()", True),
-])  # fmt: skip
+@pytest.mark.parametrize(("text", "holds"), SAMPLES["narrowing"])
 def test_where_a_test_holds(text: str, holds: bool) -> None:
     """A test of a class holds in its block, after `assert`, and after a negated one that leaves."""
     assert narrows(text) is holds
@@ -170,8 +152,8 @@ def test_guesses_are_marked(storage: CodeStorage, tmp_path: Path) -> None:
     assert (caller["confidence"], caller["certain"], touched.certain) == (0.35, False, False)
 
 
-def test_what_callers_pass_and_heirs_override(storage: CodeStorage, tmp_path: Path) -> None:
-    """Parameters have what calls pass, mixins what heirs have, and methods that override have the uses of the base."""
+def test_what_callers_pass_and_methods_override(storage: CodeStorage, tmp_path: Path) -> None:
+    """Parameters have what calls pass, and methods that override have the uses of the base."""
     snapshot = open_project(storage, tmp_path / "passed", files_of("passed"))
     targets = resolved(snapshot, "pk/use.py")
     names = ("self.callback", "self.item.step", "self.field.other", "static.call")

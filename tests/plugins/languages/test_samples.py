@@ -78,12 +78,6 @@ def test_definitions_elsewhere(outgoing: tuple[CodeStorage, str], name: str) -> 
     test_bindings.check_definitions(*outgoing, name, OUTGOING[name], {"ipairs"} if name == "o.lua" else set())
 
 
-def test_a_plain_name_of_kotlin_is_a_use() -> None:
-    """An argument of a call is a reference."""
-    detail = parse_source(b"fun f() { g(h) }\n", "kotlin")
-    assert [(use.name, use.role) for use in detail.references] == [("g", "call"), ("h", "reference")]
-
-
 def test_no_nesting_of_java_is_too_deep() -> None:
     """Classes nested 20,000 levels deep are analysed."""
     detail = parse_source(b"class A{" * 20_000 + b"}" * 20_000, "java")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from sleuth.code.parsing.kinds import CONTAINERS, YIELDING
@@ -10,12 +12,15 @@ from sleuth.code.parsing.languages import SCRIPTS, languages_with
 
 if TYPE_CHECKING:
     from sleuth.code.graph.rules import Site
-    from sleuth.code.parsing.detail import Binding, Detail, Reference, Symbol
+    from sleuth.code.parsing.detail import Detail, Symbol
+    from sleuth.code.parsing.names import Binding, Reference
     from sleuth.code.snapshots.snapshot import Snapshot
 
 PARTS: Final = frozenset({"part", "entry"})
 """Bindings to a part of their value, whose type may be the pattern that takes it apart."""
 _NO_VARIABLES: Final = frozenset({"member", "generic", "item", "keyed"})
+_NEAREST: Final = 100
+"""Bindings before a place that are looked at, beside the first one, which may declare the type."""
 _TESTS: Final = 4
 """How many of the last bindings before a place may be tests that hold there."""
 _DECLARING: Final = frozenset({"variable", "element", "generic"})
@@ -32,19 +37,20 @@ def is_variable(detail: Detail, reference: Reference, root: str, first: int = 0,
     Args:
         root: the first name of the use, as written.
     """
-    bindings = detail.bindings.get(root)
-    if bindings is None or (not reference.qualifier and detail.language in _APART.get(reference.role, ())):
+    if not reference.qualifier and detail.language in _APART.get(reference.role, ()):
         return False
     symbols = detail.symbols
     at, in_function = reference.symbol, False
     while True:
         is_inner = at >= 0 and symbols[at].kind not in CONTAINERS
-        scope_bindings = [binding for binding in bindings if _scope(detail, binding) == at]
-        if not any(binding.kind == "outer" for binding in scope_bindings) and any(
+        is_seen = is_inner or (last > 0 and not in_function)
+        bindings = detail.scoped.get((root, at), []) if is_seen else []
+        is_outer = bool(bindings) and bindings[0].kind == "outer"  # `global` stands before the first use
+        if not is_outer and any(
             binding.kind in _DECLARING
+            and (is_inner or first <= binding.line <= last)
             and not (binding.line == reference.line and names_itself(binding))  # `user := user.New()`
-            and (is_inner or (not in_function and first <= binding.line <= last))
-            for binding in scope_bindings
+            for binding in bindings
         ):
             return True
         if at < 0:
@@ -84,15 +90,16 @@ def binding_at(snapshot: Snapshot, name: str, site: Site) -> Binding | None:
     with a value, else the last one. A later test of the variable's class that holds at the place is taken instead.
     """
     detail = snapshot.detail(site.file)
-    bindings = detail.bindings.get(name)
-    if bindings is None:
-        return None
     symbols = detail.symbols
     scope = site.symbol
     while True:
         if scope < 0 or symbols[scope].kind not in CONTAINERS:
-            in_scope = [b for b in bindings if b.symbol == scope and b.kind not in _NO_VARIABLES]
-            in_scope = [b for b in in_scope if not b.defines and (b.line != site.line or not names_itself(b))]
+            bindings = detail.scoped.get((name, scope), [])
+            if len(bindings) > _NEAREST:
+                end = bisect_right(bindings, site.line, key=attrgetter("line")) or len(bindings)
+                bindings = [bindings[0], *bindings[max(1, end - _NEAREST) : end]]
+            in_scope = [b for b in bindings if b.kind not in _NO_VARIABLES and not b.defines]
+            in_scope = [b for b in in_scope if b.line != site.line or not names_itself(b)]
             candidates = [b for b in in_scope if b.line <= site.line] or in_scope
             plain = [b for b in candidates if b.kind != "narrowed"]
             tests = [b for b in candidates[-_TESTS:] if b.kind == "narrowed" and b.line <= site.line]
@@ -134,14 +141,6 @@ _LEAVING: Final = re.compile(r"\s*(?:return|raise|continue|break)\b")
 _DATA: Final = frozenset({"attribute", "constant"})
 _METHODS_OF_OBJECTS: Final = frozenset({"python", *SCRIPTS})
 _APART: Final = {"call": _CALLS_APART, "instantiation": _TYPES_APART}
-
-
-def _scope(detail: Detail, binding: Binding) -> int:
-    """Return the position of the definition in which a binding holds; -2 for what a function returns."""
-    if not binding.defines:
-        return binding.symbol
-    symbol = detail.symbols[binding.symbol]
-    return symbol.parent if symbol.kind in YIELDING else -2
 
 
 def names_itself(binding: Binding) -> bool:

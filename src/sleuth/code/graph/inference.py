@@ -11,9 +11,9 @@ from sleuth.code.graph.bindings import PARTS, binding_at
 from sleuth.code.graph.expressions import Step, element_of, read_chain, type_name
 from sleuth.code.graph.names import MODULES
 from sleuth.code.graph.rules import NameResolver, Site, Type
-from sleuth.code.parsing.detail import Binding, Reference
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.parsing.languages import languages_with, ways_of
+from sleuth.code.parsing.names import Binding, Reference
 from sleuth.code.snapshots.record import FileRow
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
@@ -131,10 +131,10 @@ class Inference:
         It is of the innermost one. Rust hides no type parameter: an inner `where` adds bounds to an outer one.
         """
         detail = self._snapshot.detail(site.file)
-        generics = [binding for binding in detail.bindings.get(name, ()) if binding.kind == "generic"]
         parameters: list[Binding] = []
-        for at, _ in detail.enclosing(site.symbol) if generics else ():
-            parameters += [binding for binding in generics if binding.symbol == at]
+        for at, _ in detail.enclosing(site.symbol):
+            bindings = detail.scoped.get((name, at), ())
+            parameters += [binding for binding in bindings if binding.kind == "generic"]
             if parameters and site.file.language != "rust":
                 break
         if not parameters:
@@ -295,13 +295,11 @@ class Inference:
         if binding.kind == "argument" and binding.value:
             return self._of_argument(binding, site, depth - 1)
         inferred = self.type_of(binding.value, site, depth - 1) if binding.value else None
-        if inferred is None:
-            inferred = self._names.rules(file.language).filled(binding, file, depth - 1)
-        elif binding.kind == "entered":
+        if inferred is not None and binding.kind == "entered":
             inferred = self.entered(inferred, depth - 1)
-        elif binding.kind == "part" and not binding.type:
+        elif inferred is not None and binding.kind == "part" and not binding.type:
             inferred = self._part(inferred, Step(binding.name, False, False), depth - 1)
-        elif binding.kind in ("element", "entry"):
+        elif inferred is not None and binding.kind in ("element", "entry"):
             inferred = self.element(inferred, depth - 1)
         if binding.kind in PARTS and binding.type and inferred is not None:
             inferred = inferred.part(expressions.entry_of(inferred.text, binding.type, binding.name))
@@ -369,17 +367,16 @@ class Inference:
         site = Site(definition.file, definition.index, symbol.line)
         if symbol.kind in CONTAINERS:
             return Type("", site, definition)
-        for binding in self._snapshot.detail(definition.file).bindings.get(symbol.name, ()):
-            if binding.symbol == definition.index and binding.defines:
-                inferred = self._bound(binding, definition.file, depth)
-                if inferred is not None:
-                    return inferred
+        for binding in self._snapshot.detail(definition.file).defining.get(definition.index, ()):
+            inferred = self._bound(binding, definition.file, depth)
+            if inferred is not None:
+                return inferred
         return self._names.rules(definition.file.language).result(definition, depth)
 
     def _aliased(self, alias: Definition, depth: int) -> Type | None:
         """Return the type that an alias stands for; a constant of Python may be one, or a `TypeVar` with a bound."""
-        bindings = self._snapshot.detail(alias.file).bindings.get(alias.symbol.name, ())
-        values = [binding.value for binding in bindings if binding.symbol == alias.index]
+        bindings = self._snapshot.detail(alias.file).defining.get(alias.index, ())
+        values = [binding.value for binding in bindings]
         if alias.symbol.kind != "constant":
             return self.of_definition(alias, depth)
         if alias.file.language != "python" or len(values) != 1:
@@ -411,11 +408,6 @@ class Inference:
         if inferred is None and target is None and not step.name.startswith("__") and depth > 0:
             inferred = self._member(owner, Step("__getattr__", True, False), depth - 1, receiver)
         inferred = self._called(inferred, depth) if step.is_called else inferred
-        is_own = inferred is None and target is None and receiver is not None and receiver.text == "Self"
-        if is_own and depth > 0 and not self._names.bases(owner):
-            heirs = self._names.heirs(owner)[:_LEVELS]  # the object of a mixin has what these have
-            members = (self._member(heir, step, depth - 1, None) for heir in heirs)
-            return next((member for member in members if member is not None), None)
         return self._stepped(_of(inferred, receiver), step)
 
     def _field(self, owner: Definition, name: str, depth: int, levels: int = 3) -> Type | None:
@@ -428,13 +420,10 @@ class Inference:
             return None
         under_way.add(key)
         try:
-            for binding in self._snapshot.detail(owner.file).bindings.get(name, ()):
-                inside = self.around(owner.file, binding.symbol)
-                is_field = binding.kind == "member" or binding.symbol == owner.index
-                if is_field and inside is not None and inside.index == owner.index:
-                    inferred = self._bound(binding, owner.file, depth)
-                    if inferred is not None:
-                        return inferred
+            for binding in self._snapshot.detail(owner.file).fields.get((name, owner.index), ()):
+                inferred = self._bound(binding, owner.file, depth)
+                if inferred is not None:
+                    return inferred
             bases = self._names.bases(owner) if levels else ()
             inherited = (self._field(base, name, depth, levels - 1) for base in bases)
             return next((field_type for field_type in inherited if field_type is not None), None)

@@ -8,14 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from operator import attrgetter
 
 from sleuth.code.graph.bindings import may_mean
 from sleuth.code.graph.modules import files_of, nearest
-from sleuth.code.graph.rules import CERTAIN, IN_SCOPE, OF_BASE, NameResolver, Resolved
-from sleuth.code.parsing.detail import Reference
+from sleuth.code.graph.rules import IN_SCOPE, OF_BASE, NameResolver, Resolved
 from sleuth.code.parsing.kinds import CONTAINERS, YIELDING
 from sleuth.code.parsing.language import Import
 from sleuth.code.parsing.languages import ways_of
+from sleuth.code.parsing.names import Reference, grouped
 from sleuth.code.snapshots.record import FileRow
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
@@ -43,19 +44,13 @@ class NamedDefinitions:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self.places = lru_cache(_MOST_FILES)(self._places)
         self.named = lru_cache(maxsize=20_000)(
             lambda name: [d for d in snapshot.definitions(name) if d.symbol.kind != "impl"]
         )
+        self.by_owner = lru_cache(maxsize=20_000)(
+            lambda name: grouped(self.named(name), lambda d: ".".join(d.symbol.qualified.split(".")[-2:-1]))
+        )
         self.targets = lru_cache(maxsize=50_000)(self._imported)
-
-    def _places(self, file: FileRow) -> dict[str, list[int]]:
-        """Return the positions of a file's symbols by name; an `impl` is left out, as it has its type's name."""
-        places: dict[str, list[int]] = {}
-        for i, symbol in enumerate(self._snapshot.detail(file).symbols):
-            if symbol.kind != "impl":
-                places.setdefault(symbol.name, []).append(i)
-        return places
 
     def nearest(self, file: FileRow, candidates: Sequence[Definition]) -> Definition:
         """Return the first of the candidates whose file is nearest to a file."""
@@ -113,10 +108,10 @@ class NamedDefinitions:
 
     def _passed_on(self, file: FileRow, row: FileRow, name: str) -> list[Import]:
         """Return the imports of another file that may bring in a name, as statements that name it."""
-        imports = self._snapshot.detail(row).imports if row.key != file.key else []
+        imports = self._snapshot.detail(row).imports_as if row.key != file.key else {}
         return [
             item._replace(name=name, alias=name) if item.name == "*" else item
-            for item in imports
+            for item in sorted([*imports.get(name, ()), *imports.get("*", ())], key=attrgetter("line"))
             if item.alias == name or item.name == "*"
         ]
 
@@ -137,9 +132,8 @@ class NamedDefinitions:
         return definitions
 
 
-def speak_alike(one: FileRow, other: FileRow) -> bool:
-    """Return whether code of one file's language can use what the other defines."""
-    a, b = one.language, other.language
+def speak_alike(a: str, b: str) -> bool:
+    """Return whether code of one language can use what the other defines."""
     return a == b or (ways_of(a).family or a) == (ways_of(b).family or b) or {a, b} <= _STYLED
 
 
@@ -159,8 +153,8 @@ def meant(snapshot: Snapshot, definition: Definition, role: str) -> Definition:
     in_interface = symbol.parent >= 0 and symbols[symbol.parent].kind == "interface"
     if (is_script and in_interface) or not (is_script or (file.language == "python" and is_function)):
         return definition
-    twins_by_number = snapshot.detail(file).symbols_named(symbol.name)
-    twins = [Definition(file, i, twin) for i, twin in twins_by_number if twin.parent == symbol.parent]
+    places = snapshot.detail(file).members_named[symbol.name, symbol.parent]
+    twins = [Definition(file, i, symbols[i]) for i in places]
     if not is_script:
         head = snapshot.lines(file, symbol.start, symbol.line) if len(twins) > 1 else ""
         return twins[-1] if _OVERLOAD.search(head) else definition
@@ -185,7 +179,6 @@ class Members:
         self._snapshot = snapshot
         self._names = names
         self._resolver = resolver
-        self._heritage = lru_cache(_MOST_FILES)(self._heritage_in)
         self._heirs: dict[tuple[int, int], list[Definition]] = {}
 
     def named(self, owner: Definition, name: str, role: str) -> Resolved | None:
@@ -199,7 +192,7 @@ class Members:
             types = [d for d in self._names.named(owner.symbol.name) if d.symbol.kind in ("struct", "enum")]
             bases += [self._names.nearest(owner.file, types)] if types else []
         for part in self._resolver.rules(owner.file.language).parts(owner):
-            for reference in self._heritage(part.file).get(part.index, ()):
+            for reference in self._snapshot.detail(part.file).heritage.get(part.index, ()):
                 use = reference._replace(role="type", symbol=part.symbol.parent)
                 base = self._resolver.resolve(part.file, use)
                 if base is not None and base.definition.symbol.kind in CONTAINERS:
@@ -213,30 +206,17 @@ class Members:
             heirs = []
             for at in self._snapshot.files_with("uses", owner.symbol.name):
                 file = self._snapshot.files[at]
-                symbols = self._snapshot.detail(file).symbols
-                for index, references in self._heritage(file).items():
-                    if index < 0:  # of a class that was not parsed
-                        continue
-                    uses = [use._replace(role="type", symbol=symbols[index].parent) for use in references]
-                    bases = [self._resolver.resolve(file, use) for use in uses]
-                    if any(base and base.definition.key == owner.key for base in bases):
-                        heirs.append(Definition(file, index, symbols[index]))
+                detail = self._snapshot.detail(file)
+                indices = set[int]()
+                for use in detail.uses_of(owner.symbol.name):
+                    if use.role == "inheritance" and use.symbol >= 0:
+                        of_type = use._replace(role="type", symbol=detail.symbols[use.symbol].parent)
+                        base = self._resolver.resolve(file, of_type)
+                        if base is not None and base.definition.key == owner.key:
+                            indices.add(use.symbol)
+                heirs += (Definition(file, index, detail.symbols[index]) for index in sorted(indices))
             self._heirs[owner.key] = heirs
         return heirs
-
-    def of_heirs(self, owner: Definition, use: Reference) -> Resolved | None:
-        """Return the member that a use means in an heir of a class that lacks it, as a mixin's own object has."""
-        members = [member for heir in self.heirs(owner) if (member := self.find(heir, use))]
-        keys = {member.definition.key for member in members}
-        return Resolved(members[0].definition, OF_BASE if len(keys) == 1 else CERTAIN) if members else None
-
-    def _heritage_in(self, file: FileRow) -> dict[int, list[Reference]]:
-        """Return the names of the bases in a file, by the place of the class."""
-        heritage: dict[int, list[Reference]] = {}
-        for reference in self._snapshot.detail(file).references:
-            if reference.role == "inheritance":
-                heritage.setdefault(reference.symbol, []).append(reference)
-        return heritage
 
     def find(
         self, owner: Definition, use: Reference, depth: int = LEVELS, *, own: bool = True
@@ -260,22 +240,18 @@ class Members:
         """Return the member that a use means, of the parts of a class; in some languages they stand elsewhere."""
         name, language = use.name, owner.file.language
         qualified = f"{owner.symbol.qualified}.{name}"
-        rules, members = self._resolver.rules(language), []
+        rules, members = self._resolver.rules(language), list[Definition]()
         for part in rules.parts(owner):
             detail = self._snapshot.detail(part.file)
-            for at in self._names.places(part.file).get(name, ()):
-                symbol = detail.symbols[at]
-                is_inside = symbol.qualified == qualified and may_mean(symbol, use, language, inside=True)
-                if is_inside or rules.is_member(part, detail, symbol):
-                    members.append(Definition(part.file, at, symbol))
+            places = detail.qualified_places.get(qualified, ())
+            places = [at for at in places if may_mean(detail.symbols[at], use, language, inside=True)]
+            for holder in rules.holders(part):
+                places += detail.members_named.get((name, holder), ())
+            members += (Definition(part.file, at, detail.symbols[at]) for at in sorted(places))
         if members:
             return Resolved(rules.meant(members, use), confidence)
         if language not in ("go", "cpp", "rust"):
             return None
-        tail = f"{owner.symbol.name}.{name}"
-        elsewhere = [
-            d
-            for d in self._names.named(name)
-            if f".{d.symbol.qualified}".endswith(f".{tail}") and speak_alike(owner.file, d.file)
-        ]
+        namesakes = self._names.by_owner(name).get(owner.symbol.name, ())
+        elsewhere = [d for d in namesakes if speak_alike(language, d.file.language)]
         return Resolved(self._names.nearest(owner.file, elsewhere), OF_BASE) if elsewhere else None

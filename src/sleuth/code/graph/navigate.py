@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from sleuth.arguments import check_count, check_name
 from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.graph.rules import CERTAIN, Resolved
@@ -196,9 +198,12 @@ class Navigator:
         visited = {d.key for d in start}
         queue: deque[tuple[Definition, int, float]] = deque((d, 0, 1.0) for d in start)
         touched: list[Touched] = []
+        overridden = set[tuple[int, int]]()
         while queue:
             definition, distance, certainty = queue.popleft()
-            for file, reference, confidence in self._walker.uses(definition):
+            uses = self._walker.uses(definition, overridden)
+            overridden |= {method.key for method in resolver_of(self._snapshot).overridden(definition)}
+            for file, reference, confidence in uses:
                 key = (file.key, reference.symbol)
                 if key in visited:
                     continue
@@ -228,11 +233,10 @@ def definitions_at(snapshot: Snapshot, lines: Mapping[str, Iterable[range]]) -> 
             continue
         file = snapshot.file(path)
         symbols = snapshot.detail(file).symbols
-        touched = set()
-        for number in {number for span in ranges for number in span}:
-            enclosing = [i for i, symbol in enumerate(symbols) if symbol.start <= number <= symbol.end]
-            if enclosing:
-                touched.add(max(enclosing, key=lambda i: (symbols[i].start, i)))
+        innermost = np.full(file.lines + 1, -1)
+        for i, symbol in enumerate(symbols):  # containers come first
+            innermost[symbol.start : symbol.end + 1] = i
+        touched = {int(at) for span in ranges for at in innermost[span.start : span.stop]} - {-1}
         definitions += [Definition(file, i, symbols[i]) for i in sorted(touched)]
     return definitions
 
@@ -320,7 +324,7 @@ def _calls(snapshot: Snapshot, definition: Definition) -> list[tuple[Resolved, i
     detail = snapshot.detail(definition.file)
     bodies = [definition.symbol]
     if definition.symbol.kind in CONTAINERS:
-        members = (symbol for symbol in detail.symbols if symbol.parent == definition.index)
+        members = (detail.symbols[at] for at in detail.members.get(definition.index, ()))
         bodies = [member for member in members if "constructor" in member.labels]
     calls: list[tuple[float, int, int, Resolved]] = []
     for body in bodies:
@@ -404,5 +408,4 @@ def _caller_outside(snapshot: Snapshot, file: FileRow, symbol: Symbol) -> str:
         return ""
     detail = snapshot.detail(file)
     is_member = detail.symbols[symbol.parent].kind in CONTAINERS
-    inheriting = (use.symbol for use in detail.references if use.role == "inheritance")
-    return "a base class may call it" if is_member and symbol.parent in inheriting else ""
+    return "a base class may call it" if is_member and symbol.parent in detail.heritage else ""

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from functools import lru_cache
-from operator import attrgetter
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from sleuth.code.graph.bindings import binding_at
 from sleuth.code.graph.expressions import OF_ELEMENTS, STRING, after_bracket, form_of, parameters_of
 from sleuth.code.graph.rules import NameRules, Site, Type
-from sleuth.code.parsing.detail import Reference
 from sleuth.code.parsing.imports import split_outside
 from sleuth.code.parsing.kinds import CONTAINERS
+from sleuth.code.parsing.names import Reference
 from sleuth.code.snapshots.snapshot import Definition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sleuth.code.graph.rules import NameResolver
-    from sleuth.code.parsing.detail import Binding
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
 
@@ -29,8 +27,6 @@ _DECORATOR: Final = re.compile(
 )
 _FORMS: Final = {"[": "list[ª0]", "{": "dict[str, ª0]", "enumerate": "list[tuple[int, ª0]]"}
 """Types of literals and of results of functions; ª0 is the type of a value in them, or of an element of it."""
-_COLLECTIONS: Final = {"item": "list[ª0]", "keyed": "dict[str, ª0]"}
-"""Types of collections by the kind of the bindings that say what is put into them."""
 _UNREADABLE: Final = re.compile(r"\*|\w+\s?=[^=]|None$|$")
 """An argument without a value, or with one that does not tell the type of a parameter."""
 _MOST_FILES = 2_000
@@ -70,36 +66,11 @@ class PythonRules(NameRules):
         text = ", ".join(f"ª{at}" for at in range(len(types)))
         return Type(f"tuple[{text}]" if form == "(" else f"list[tuple[{text}]]", site, arguments=tuple(types))
 
-    def filled(self, binding: Binding, file: FileRow, depth: int) -> Type | None:
-        """Return the type of a collection, a variable or a member, by the values that are put into it."""
-        detail, inference = self.snapshot.detail(file), self.resolver.inference
-        puts = [put for put in detail.bindings[binding.name] if put.kind in _COLLECTIONS]
-        if not puts or depth <= 0:
-            return None
-        is_attribute = binding.defines and detail.symbols[binding.symbol].kind == "attribute"
-        owner = inference.around(file, binding.symbol) if is_attribute or binding.kind == "member" else None
-        scope = -1 if binding.defines else binding.symbol
-        for put in puts[:_MOST_VALUES]:
-            site = Site(file, put.symbol, put.line)
-            if owner is not None:
-                around = inference.around(file, put.symbol) if put.type == "self" else None
-                is_same = around is not None and around.key == owner.key
-            else:
-                variable = binding_at(self.snapshot, put.name, site)
-                is_same = not put.type and (-1 if variable is None else variable.symbol) == scope
-            inferred = inference.type_of(put.value, site, depth) if is_same else None
-            if inferred is not None:
-                return Type(_COLLECTIONS[put.kind], site, arguments=(inferred,))
-        return None
-
     def result(self, function: Definition, depth: int) -> Type | None:
         """Return the type of the results of a function without a declared type, an iterator where it yields."""
-        symbol, bindings = function.symbol, self.snapshot.detail(function.file).bindings
+        scoped = self.snapshot.detail(function.file).scoped
         for word in ("yield", "return"):
-            values = bindings.get(word, [])
-            first = bisect_left(values, symbol.line, key=attrgetter("line"))
-            values = values[first : bisect_right(values, symbol.end, key=attrgetter("line"))]
-            values = [value for value in values if value.symbol == function.index][-_MOST_VALUES:]
+            values = scoped.get((word, function.index), [])[-_MOST_VALUES:]
             for value in reversed(values):
                 site = Site(function.file, function.index, value.line)
                 inferred = self.resolver.inference.type_of(value.value, site, depth - 1)
@@ -164,8 +135,10 @@ class PythonRules(NameRules):
         files.sort(key=lambda row: (row.key != file.key, row.category != "code", row.path))
         calls = []
         for row in files[:_MOST_CALLING]:
-            uses = (use for use in self.snapshot.detail(row).references if use.name in names)
-            for use in [use for use in uses if use.role in ("call", "instantiation")][:_MOST_CALLERS]:
+            of_file = self.snapshot.detail(row).uses
+            uses = (use for name in names for use in of_file.get(name, ()))
+            uses = (use for use in uses if use.role in ("call", "instantiation"))
+            for use in islice(uses, _MOST_CALLERS):
                 text = self.snapshot.lines(row, use.line, use.line + _MOST_LINES)[:_MOST_SIGNS]
                 _, _, inside = STRING.sub("''", text).partition(f"{use.name}(")
                 inside = inside[: after_bracket(f"({inside}", 0) - 2]
@@ -180,7 +153,7 @@ class PythonRules(NameRules):
         is_test = at >= 0 and file.category == "test" and symbols[at].name.startswith("test")
         if depth <= 0 or at < 0 or not (is_test or at in self._fixtures(file)):
             return None
-        bindings = [b for b in self.snapshot.detail(file).bindings.get(name, ()) if b.symbol == at]
+        bindings = self.snapshot.detail(file).scoped.get((name, at), ())
         is_taken = re.search(rf"[(,] ?{re.escape(name)}(?=[,)]|$)", symbols[at].signature)
         if not (is_taken and bindings) or binding_at(self.snapshot, name, site) is not bindings[0]:
             return None  # a later one is a variable of the function, a word without any of an annotation

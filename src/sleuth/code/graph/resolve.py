@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import builtins
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from itertools import chain
 
 from sleuth.code.graph.bindings import binding_at, is_variable, may_mean
 from sleuth.code.graph.expressions import alternatives_of, type_name
@@ -25,9 +27,9 @@ from sleuth.code.graph.rules import (
     Type,
     rules_class,
 )
-from sleuth.code.parsing.detail import Binding, Reference, Symbol
-from sleuth.code.parsing.kinds import CONTAINERS, YIELDING
+from sleuth.code.parsing.kinds import CONTAINERS, KINDS, YIELDING
 from sleuth.code.parsing.languages import languages_with, ways_of
+from sleuth.code.parsing.names import Binding, Reference
 from sleuth.code.snapshots.record import FileRow
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
@@ -41,6 +43,8 @@ _BUILTIN = frozenset(_COMMON.split()).union(dir(builtins), *map(dir, _OWN_TYPES)
 """Names that have a meaning of their own in a language: that a definition has one of them says nothing."""
 _CLOSED = languages_with("closed")
 _CALLABLE = frozenset({"method", "function", "property"})
+_MACROS = frozenset({"macro"})
+_NAMED_ALONE = frozenset(KINDS) - {"attribute"}
 _CALLING = frozenset({"call", "instantiation"})
 _PATH = re.compile(r"[^\W\d]\w*(?:\.\w+)*(?:\([^()]*\)\.\w+)*")
 """A value that is a dotted name, in which calls may be steps: `a.b`, `a.b().c`."""
@@ -67,6 +71,7 @@ class Resolver:
         self.heirs = self._members.heirs
         self._known: dict[tuple[int, Reference, int], Resolved | None] = {}
         self.external_name = lru_cache(_REMEMBERED)(self._external_name)
+        self._candidates = lru_cache(_REMEMBERED)(self._named_alike)
         self.state = State()
         self.named = self._names.named
         self.inference = Inference(snapshot, self)
@@ -150,7 +155,7 @@ class Resolver:
         binding = binding_at(self._snapshot, call.name, site) if call.role in _CALLING else None
         if binding is None or binding.kind != "variable":
             return None
-        bindings = [b for b in self._snapshot.detail(file).bindings[call.name] if b.symbol == binding.symbol]
+        bindings = self._snapshot.detail(file).scoped[call.name, binding.symbol]
         bindings = [b for b in bindings if b.kind != "member"]
         valued = [b for b in bindings if b.value or b.type]  # a parameter may have another value
         inner = self._in_scope(file, call) if binding.symbol >= 0 else None
@@ -204,13 +209,8 @@ class Resolver:
     def _of_field(self, owner: Definition, name: str, use: Reference, member: str = "") -> Resolved | None:
         """Return what is used through a field that methods assign, as `_held` does through a variable."""
         for level in self.inference.levels(owner):
-            bindings = [
-                binding
-                for binding in self._snapshot.detail(level.file).bindings.get(name, ())
-                if binding.kind == "member"
-                and (around := self.inference.around(level.file, binding.symbol)) is not None
-                and around.index == level.index
-            ]
+            bindings = self._snapshot.detail(level.file).fields.get((name, level.index), ())
+            bindings = [binding for binding in bindings if binding.kind == "member"]
             if bindings:
                 site = Site(level.file, bindings[-1].symbol, bindings[-1].line)
                 target = self._of_value(level.file, bindings, use, member)
@@ -237,11 +237,7 @@ class Resolver:
             return Resolved(member.definition, min(BY_IMPORT, member.confidence))
         if receiver is not None or owner is not None:  # nothing else is meant where the type is known
             holder = owner if reference.role in _CALLING else None
-            target = None if holder is None else self._of_field(holder, name, reference)
-            is_own = file.language == "python" and qualifier in ("self", "cls")
-            if holder is not None and is_own:
-                target = target or self._members.of_heirs(holder, reference)
-            return target
+            return None if holder is None else self._of_field(holder, name, reference)
         outer, dot, field_name = qualifier.rpartition(".")
         holder = self.inference.class_of(self.inference.type_of(outer, site)) if dot else None
         if holder is not None and (target := self._of_field(holder, field_name, reference, name)):
@@ -250,8 +246,7 @@ class Resolver:
         is_read = file.language == "python" and reference.role in ("reference", "value")
         if is_read or name in _BUILTIN or self.foreign_path(site, head):
             return None
-        candidates = [d for d in self._names.named(name) if d.symbol.kind in _CALLABLE]
-        return self._only(file, candidates, GUESS)
+        return self._only(file, name, _CALLABLE, GUESS)
 
     def extension(self, use: Reference, file: FileRow, receiver: Type | None) -> Resolved | None:
         """Return what extends the type of an object from outside of its class; a guess where the type is unknown."""
@@ -281,12 +276,9 @@ class Resolver:
         root = re.split(r"\W", head, maxsplit=1)[0]
         if not root:
             return ""
-        for item in self._snapshot.detail(file).imports:
-            top = item.module.partition(".")[0] if not item.name else ""
-            if root not in (item.alias, top):
-                continue
+        for item in self._snapshot.detail(file).imports_as.get(root, ()):
             if not files_of(self._snapshot, file, item)[0]:
-                return f"{item.module}.{item.name}".strip(".") if root == item.alias else top
+                return f"{item.module}.{item.name}".strip(".") if root == item.alias else root
             if self._names.module(file, item):
                 return ""
         if self._is_module(file) and binding_at(self._snapshot, root, site) is None:
@@ -297,7 +289,7 @@ class Resolver:
 
     def _bare(self, file: FileRow, reference: Reference) -> Resolved | None:
         detail = self._snapshot.detail(file)
-        items = [item for item in detail.imports if item.alias == reference.name]
+        items = [item for item in detail.imports_as.get(reference.name, ()) if item.alias == reference.name]
         for _, symbol in detail.enclosing(reference.symbol) if items else ():
             is_function = symbol.kind in ("function", "method")
             if is_function and any(symbol.start <= item.line <= symbol.end for item in items):
@@ -314,63 +306,49 @@ class Resolver:
         if target is not None or (not is_rust and (reference.name in _BUILTIN or self._is_module(file))):
             # A module has no names without a definition or an import: everything else is a local or a builtin.
             return target
-        candidates = [d for d in self._names.named(reference.name) if d.symbol.kind != "attribute"]
-        if is_rust:
-            candidates = [d for d in candidates if d.symbol.kind == "macro"]
-        return self._only(file, candidates, 0.5)
+        return self._only(file, reference.name, _MACROS if is_rust else _NAMED_ALONE, CERTAIN)
 
     def _in_scope(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return a definition in the scopes around the use, innermost first."""
-        symbols = self._snapshot.detail(file).symbols
-        places = self._names.places(file).get(reference.name)
+        detail = self._snapshot.detail(file)
+        symbols, line = detail.symbols, reference.line
         scope, in_function = reference.symbol, False
-        places = [i for i in places or () if may_mean(symbols[i], reference, file.language)]
-        if places and len(places) > 1:
-            places = sorted(places, key=lambda at: self._distance(file, symbols[at], reference.line))
-        while places:
-            for i in places:
-                symbol = symbols[i]
-                seen_from_inside = (
-                    scope < 0
-                    or symbols[scope].kind not in CONTAINERS
-                    or symbols[scope].kind == "module"
-                    or file.language in BARE_MEMBERS
-                    or (file.language == "python" and not in_function)  # the body of a class
-                    or reference.line == symbol.line
-                )
-                is_other = i != reference.symbol or scope < 0 or symbol.kind == "function"
-                if symbol.parent == scope and seen_from_inside and is_other:
-                    return Resolved(Definition(file, i, symbol), IN_SCOPE)
+        while reference.name in detail.places:
+            places = detail.members_named.get((reference.name, scope), [])
+            is_open = (
+                scope < 0
+                or symbols[scope].kind not in CONTAINERS
+                or symbols[scope].kind == "module"
+                or file.language in BARE_MEMBERS
+                or (file.language == "python" and not in_function)  # the body of a class
+            )
+            start = bisect_right(places, line, key=lambda at: symbols[at].line)
+            nearest_first = chain(range(start - 1, -1, -1), range(start, len(places)))
+            candidates = (
+                at
+                for at in map(places.__getitem__, nearest_first)
+                if may_mean(symbols[at], reference, file.language)
+                and (is_open or line == symbols[at].line)
+                and (at != reference.symbol or scope < 0 or symbols[at].kind == "function")
+            )
+            if (nearest := next(candidates, None)) is not None:
+                return Resolved(Definition(file, nearest, symbols[nearest]), IN_SCOPE)
             if scope < 0:
                 break
             in_function = in_function or symbols[scope].kind not in CONTAINERS | YIELDING
             scope = symbols[scope].parent
         return None
 
-    def _distance(self, file: FileRow, symbol: Symbol, line: int) -> tuple[bool, bool, int]:
-        """Return a key that is least for the nearest of several definitions of a scope before a use.
-
-        A block has ended where a line between them is indented less than the definition.
-        """
-        if symbol.line > line:
-            return True, False, symbol.line
-        head = self._snapshot.lines(file, symbol.line, symbol.line)
-        indent = len(head) - len(head.lstrip())
-        between = self._snapshot.lines(file, symbol.line, line) if indent else ""
-        has_ended = re.search(rf"^[^\S\n]{{0,{max(indent, 1) - 1}}}\S", between, re.MULTILINE) is not None
-        return False, has_ended, -symbol.line
-
     def _brought_in(self, file: FileRow, name: str) -> Resolved | None:
         """Return what the imports of a file bind to a name."""
-        imports = self._snapshot.detail(file).imports
-        for item in imports:
+        imports = self._snapshot.detail(file).imports_as
+        for item in imports.get(name, ()):
             if item.alias == name and (targets := self._names.targets(file, item)):
                 return Resolved(targets[0], BY_IMPORT)
-        for item in imports:
-            if item.name == "*":
-                definitions = self._names.inside(files_of(self._snapshot, file, item)[0], name)
-                if definitions:
-                    return Resolved(definitions[0], VISIBLE)
+        for item in imports.get("*", ()):
+            definitions = self._names.inside(files_of(self._snapshot, file, item)[0], name)
+            if definitions:
+                return Resolved(definitions[0], VISIBLE)
         return None
 
     def _nearby(self, file: FileRow, reference: Reference) -> Resolved | None:
@@ -387,9 +365,18 @@ class Resolver:
             for definition in self._names.named(reference.name):
                 symbol, home = definition.symbol, definition.file
                 is_top = symbol.parent < 0 and may_mean(symbol, reference, file.language)
-                if is_top and package_folder(home) == folder and speak_alike(file, home):
+                if is_top and package_folder(home) == folder and speak_alike(file.language, home.language):
                     return Resolved(definition, VISIBLE)
         return None
+
+    def _named_alike(
+        self, name: str, kinds: frozenset[str], language: str, is_code: bool
+    ) -> list[Definition]:
+        """Return the definitions of a name that a file in a language can use; of code those in code, if any are."""
+        definitions = [d for d in self._names.named(name) if d.symbol.kind in kinds]
+        definitions = [d for d in definitions if speak_alike(language, d.file.language)]
+        in_code = [d for d in definitions if is_code and d.file.category == "code"]
+        return in_code or definitions
 
     def _of_extended(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return a member of the type that the function around a use extends."""
@@ -409,10 +396,9 @@ class Resolver:
         language = file.language
         return language in _CLOSED or (language in MODULES and bool(self._snapshot.detail(file).imports))
 
-    def _only(self, file: FileRow, candidates: list[Definition], confidence: float) -> Resolved | None:
-        definitions = [d for d in candidates if speak_alike(file, d.file)]
-        if file.category == "code":
-            definitions = [d for d in definitions if d.file.category == "code"] or definitions
+    def _only(self, file: FileRow, name: str, kinds: frozenset[str], confidence: float) -> Resolved | None:
+        """Return the only definition of a name, of one of some kinds, that a file can use."""
+        definitions = self._candidates(name, kinds, file.language, file.category == "code")
         if 1 < len(definitions) <= 12:  # a method of a base and of its heirs is one
             keys = {d.key for d in definitions}
             definitions = [d for d in definitions if not any(base.key in keys for base in self.overridden(d))]
@@ -431,7 +417,7 @@ class Resolver:
             return None
         qualified = detail.symbols[reference.symbol].qualified.rpartition(".")[0]
         for definition in self._names.named(qualified.rpartition(".")[2]) if qualified else ():
-            if definition.symbol.kind in CONTAINERS and speak_alike(file, definition.file):
+            if definition.symbol.kind in CONTAINERS and speak_alike(file.language, definition.file.language):
                 return self._members.find(definition, reference)
         return None
 
@@ -446,7 +432,7 @@ class Resolver:
         if file.language == "rust" and is_path and steps[0] in ("crate", "self", "super"):
             positions, inside = self._names.rust_module(file, steps)
             return self._in_files(file, positions, inside, reference)
-        for item in self._snapshot.detail(file).imports:
+        for item in self._snapshot.detail(file).imports_as.get(steps[0], ()):
             module = item.module if not item.name else ""
             dotted = module and head.startswith(module) and (item.alias == module)
             if item.alias == steps[0] or dotted:

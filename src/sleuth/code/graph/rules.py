@@ -17,7 +17,7 @@ from sleuth.code.parsing.languages import ways_of
 from sleuth.extensions import named_object
 
 if TYPE_CHECKING:
-    from sleuth.code.parsing.detail import Binding, Detail, Reference, Symbol
+    from sleuth.code.parsing.names import Reference
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
@@ -140,9 +140,9 @@ class NameRules:
         """Return the parts of a class, itself first."""
         return [owner]
 
-    def is_member(self, owner: Definition, detail: Detail, symbol: Symbol) -> bool:
-        """Return whether a definition of the owner's file counts as its member although it is in another one."""
-        return False
+    def holders(self, owner: Definition) -> Sequence[int]:
+        """Return the positions of other definitions of the owner's file whose members count as its own."""
+        return []
 
     def meant(self, members: Sequence[Definition], use: Reference) -> Definition:
         """Return which of the members of one name a use means."""
@@ -178,10 +178,6 @@ class NameRules:
 
     def form(self, expression: str, site: Site, depth: int) -> Type | None:
         """Return the type of an expression that is no chain of names; `depth` values may still be followed."""
-        return None
-
-    def filled(self, binding: Binding, file: FileRow, depth: int) -> Type | None:
-        """Return the type of a collection, a variable or a member, by the values that are put into it."""
         return None
 
     def result(self, function: Definition, depth: int) -> Type | None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence, Set
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sleuth.code.graph.bindings import is_variable
 from sleuth.code.graph.inference import OWN_OBJECT
 from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.graph.rules import CERTAIN
-from sleuth.code.parsing.detail import Reference, Symbol
+from sleuth.code.parsing.detail import Symbol
 from sleuth.code.parsing.kinds import CONTAINERS
+from sleuth.code.parsing.names import Reference, grouped
 from sleuth.code.snapshots.record import FileRow
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
 from sleuth.errors import ArgumentError
@@ -29,6 +31,8 @@ property staticmethod classmethod require echo printf make append cap panic stri
 """
 _LANGUAGE_NAMES = frozenset(_LANGUAGE_WORDS.split())
 _MOST = 20
+_MOST_NAMES = 1_000
+"""Names whose uses are remembered."""
 
 
 class Use(NamedTuple):
@@ -44,6 +48,7 @@ class GraphWalker:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
+        self._by_target = lru_cache(_MOST_NAMES)(self._uses_by_target)
 
     def parent(self, file: FileRow, symbol: int, *, inside: bool) -> dict[str, Any] | None:
         """Return the container of a definition; with `inside`, the definition itself."""
@@ -129,28 +134,26 @@ class GraphWalker:
             related[kind] = getattr(self, kind)(definition)[:_MOST]
         return related
 
-    def uses(self, definition: Definition) -> list[Use]:
-        """References that mean a definition or a method that it overrides, with how sure that is, by path and line."""
-        symbol = definition.symbol
-        resolver = resolver_of(self._snapshot)
-        overridden = {method.key for method in resolver.overridden(definition)}
-        uses = []
-        for file, reference in self.references(symbol.name):
-            confidence = self.confidence(file, reference, {definition.key}, overridden)
-            if confidence:
-                uses.append(Use(file, reference, confidence))
-        return sorted(uses, key=lambda use: (use.file.path, use.reference.line))
+    def uses(self, definition: Definition, known: Set[tuple[int, int]] = frozenset()) -> list[Use]:
+        """References that mean a definition or a method that it overrides, but is not `known`, by path and line."""
+        overridden = {method.key for method in resolver_of(self._snapshot).overridden(definition)} - known
+        keys, by_target = {definition.key}, self._by_target(definition.symbol.name)
+        places = (place for key in keys | overridden for place in by_target.get(key, ()))
+        uses = (Use(*place, self.confidence(*place, keys, overridden)) for place in places)
+        return sorted([u for u in uses if u.confidence], key=lambda use: (use.file.path, use.reference.line))
+
+    def _uses_by_target(self, name: str) -> dict[tuple[int, int] | None, list[tuple[FileRow, Reference]]]:
+        """Return the references of a name by the key of the definition that they mean."""
+        targets = {use: resolver_of(self._snapshot).resolve(*use) for use in self.references(name)}
+        return grouped(targets, lambda use: target.definition.key if (target := targets[use]) else None)
 
     def references(self, name: str) -> Iterator[tuple[FileRow, Reference]]:
         """Yield all references of a name, also by an alias, each with its file."""
         for i in self._snapshot.files_with("uses", name):
             check_cancelled()
             file = self._snapshot.files[i]
-            detail = self._snapshot.detail(file)
-            names = {name, *(item.alias for item in detail.imports if item.name == name)}
-            for reference in detail.references:
-                if reference.name in names:
-                    yield file, reference
+            for reference in self._snapshot.detail(file).uses_of(name):
+                yield file, reference
 
     def confidence(
         self, file: FileRow, use: Reference, keys: Set[tuple[int, int]], overridden: Set[tuple[int, int]]
@@ -184,8 +187,9 @@ class GraphWalker:
 
     def siblings(self, definition: Definition) -> list[dict[str, Any]]:
         """Other definitions in the same container."""
-        symbols, parent = self._snapshot.detail(definition.file).symbols, definition.symbol.parent
-        siblings = (s for i, s in enumerate(symbols) if s.parent == parent and i != definition.index)
+        detail = self._snapshot.detail(definition.file)
+        members = detail.members[definition.symbol.parent]
+        siblings = (detail.symbols[at] for at in members if at != definition.index)
         return [describe(definition.file, s) for s in siblings if s.kind not in ("constant", "attribute")]
 
     def implementations(self, definition: Definition) -> list[dict[str, Any]]:

@@ -12,7 +12,6 @@ from sleuth.code.graph.rules import NameRules as NameRules
 from sleuth.code.graph.rules import Site as Site
 from sleuth.code.graph.rules import Type as Type
 from sleuth.code.parsing.detail import Detail as Detail
-from sleuth.code.parsing.detail import Reference as Reference
 from sleuth.code.parsing.detail import Symbol as Symbol
 from sleuth.code.parsing.imports import aliases_in as aliases_in
 from sleuth.code.parsing.imports import split_outside as split_outside
@@ -20,6 +19,7 @@ from sleuth.code.parsing.kinds import CONTAINERS as CONTAINERS
 from sleuth.code.parsing.language import Container as Container
 from sleuth.code.parsing.language import Import as Import
 from sleuth.code.parsing.language import Language as Language
+from sleuth.code.parsing.names import Reference as Reference
 from sleuth.code.snapshots.record import FileRow as FileRow
 from sleuth.code.snapshots.snapshot import Definition as Definition
 

@@ -10,17 +10,16 @@ import zlib
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import starmap
-from typing import Final, NamedTuple
-
-import numpy as np
+from typing import Final
 
 from sleuth.code.parsing.chunks import CodeChunk
 from sleuth.code.parsing.imports import lines_before
-from sleuth.code.parsing.kinds import BINDINGS, CHUNK_KINDS, CONTAINERS, KINDS, ROLES
+from sleuth.code.parsing.kinds import BINDINGS, CHUNK_KINDS, CONTAINERS, KINDS, ROLES, YIELDING
 from sleuth.code.parsing.labels import labels_of
 from sleuth.code.parsing.language import Import
 from sleuth.code.parsing.languages import LANGUAGES, SCRIPTS, languages_with, ways_of
 from sleuth.code.parsing.lines import ASIDES, LineIndex
+from sleuth.code.parsing.names import OUTSIDE, Binding, Name, Reference, grouped, name_of
 from sleuth.code.parsing.tables import (
     BindingRow,
     ChunkRow,
@@ -35,15 +34,6 @@ from sleuth.code.parsing.tables import (
     validate_tables,
 )
 
-_METHOD_HOLDERS = CONTAINERS - {"module"}
-_SEPARATORS = re.compile(r"\.|::|->|\\|\?\.")
-_OPERATOR = re.compile(
-    r"((?:\w+(?:<[^<>]*>)?::)*)operator\b\s*(?:(\(\s*\)|[^\w\s(][^\w(]*)|([^(]+?)\s*(?:\(.*)?$)", re.S
-)
-"""The part before `operator` in a name of C++, and the sign or the type after it."""
-_REFERRING = re.compile(r"^(?:&\s*(?:'\w+\s+)?(?:mut\s+)?)+")
-"""The signs before the type of `impl Trait for &'a mut Type`."""
-_GENERIC = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 _LONG: Final = 80
 _LONGEST: Final = 200
 _QUOTED = re.compile(r"\"[^\"\\]*+(?>(?:\\.[^\"\\]*+)*)\"?|'(?:[^'\\]|\\.)'")
@@ -51,56 +41,6 @@ _INNERMOST = re.compile(r"\([^()\[\]{}]*+\)|\[[^()\[\]{}]*+\]|\{[^()\[\]{}]*+\}"
 _BRACKETS: Final = {"(": "\1", "[": "\2", "{": "\3"}
 _EMPTY: Final = {1: "()", 2: "[0]", 3: "{}"}
 _MOST_NESTED: Final = 40
-_MAX_NAME: Final = 200
-_MAX_QUALIFIED: Final = 300
-
-
-class Name(NamedTuple):
-    """What a definition is called: its kind, its name, and its name joined to its containers with dots."""
-
-    kind: str
-    name: str
-    qualified: str
-
-
-OUTSIDE: Final = Name("", "", "")
-"""The container of definitions at a file's top."""
-
-
-def name_of(source: bytes, language: str, row: DefinitionRow, outer: Name) -> Name:
-    """Return what a definition inside `outer` is called."""
-    kind = KINDS[row.kind]
-    name = source[row.start + row.name : row.start + row.name + row.name_size].decode("utf-8", "replace")
-    scope = ""
-    if not name.isidentifier() or name in ("prototype", "self"):
-        scope, name = _split_name(name, language)
-    if row.scope_size:
-        start = row.start + row.scope
-        scope = source[start : start + row.scope_size].decode("utf-8", "replace")
-    if kind == "function":
-        in_module = outer.kind == "module" and language == "ruby"
-        if outer.kind in _METHOD_HOLDERS or in_module or (scope and language == "cpp"):
-            kind = "method"
-    return Name(
-        kind, name[:_MAX_NAME], ".".join([p for p in (outer.qualified, scope, name) if p])[:_MAX_QUALIFIED]
-    )
-
-
-def _split_name(name: str, language: str) -> tuple[str, str]:
-    """Return the qualifiers before a name, joined with dots, and the name itself."""
-    operator_match = _OPERATOR.match(name) if language == "cpp" and "operator" in name else None
-    if operator_match is not None:
-        parts = [part for part in _SEPARATORS.split(_GENERIC.sub("", operator_match[1])) if part]
-        sign = operator_match[2].strip() if operator_match[2] else f" {operator_match[3]}"
-        return ".".join(parts), f"operator{sign}"
-    if language == "bash" or (language == "ruby" and name.startswith("[")):
-        return "", name  # `log::info` is one word there, and `[]=` an operator
-    if language == "rust":
-        name = _REFERRING.sub("", name)
-    plain_name = name.strip("\"'`@")
-    steps = _SEPARATORS.split(_GENERIC.sub("", plain_name))
-    parts = [step for step in steps if step and step not in ("prototype", "self")]
-    return (".".join(parts[:-1]), parts[-1]) if parts else ("", plain_name)
 
 
 _MARKS = re.compile(r"^\s*(?:/\*\*?|\*/|\*|///?!?|#|--)?\s?|\*/\s*$")
@@ -133,10 +73,6 @@ _ATTRIBUTES: Final = re.compile(rb"\s*(?:\[(?:\"(?:\\.|[^\"\\])*\"|[^\[\]\"]|\[[
 _BROKEN: Final = re.compile(r"(?<=[(\[])[ \t\r]*+\n\s*+|(?:,|(?<![\s,]))[ \t\r]*+\n\s*+(?=[)\]])")
 """Line breaks after an opening and before a closing bracket, with the comma before the last one."""
 _LAST_LINE: Final = 1 << 31
-_NAME = DefinitionRow._fields.index("name")
-_NAME_SIZE = DefinitionRow._fields.index("name_size")
-_START = DefinitionRow._fields.index("start")
-_PARENT = DefinitionRow._fields.index("parent")
 _USED_LINE = ReferenceRow._fields.index("line")
 _USED = ReferenceRow._fields.index("name")
 _USED_SIZE = ReferenceRow._fields.index("name_size")
@@ -164,18 +100,8 @@ class Symbol:
     """
 
     __slots__ = (
-        "_at",
-        "_detail",
-        "_labels",
-        "_row",
-        "end",
-        "kind",
-        "line",
-        "name",
-        "parent",
-        "qualified",
-        "start",
-    )
+        "_at", "_detail", "_labels", "_row", "end", "kind", "line", "name", "parent", "qualified", "start",
+    )  # fmt: skip
 
     def __init__(self, detail: Detail, at: int, row: DefinitionRow, name: Name) -> None:
         self._detail = detail
@@ -239,42 +165,6 @@ class Symbol:
                 symbols[at]._labels = self._detail.labels(at)
             self._labels = symbols[self._at]._labels  # `symbols_named` makes a second object of a definition
         return self._labels or ()
-
-
-class Reference(NamedTuple):
-    """A name that is used.
-
-    Attributes:
-        name: the last part, such as `charge`; `qualifier` is the part before it, such as `stripe` or `self`.
-        role: call, instantiation, inheritance, import or reference.
-        symbol: position of its enclosing definition, -1 at the file's top.
-    """
-
-    name: str
-    qualifier: str
-    role: str
-    line: int
-    symbol: int
-
-
-class Binding(NamedTuple):
-    """A name that gets a value.
-
-    Attributes:
-        name: as written, with the `$` or `@` of its language.
-        kind: one of `BINDINGS`.
-        type: its declared type or ""; `value` is what it is assigned. At most 200 bytes of each.
-        symbol: position of the definition around it, -1 at the file's top.
-        defines: whether it is the name of that definition.
-    """
-
-    name: str
-    kind: str
-    type: str
-    value: str
-    line: int
-    symbol: int
-    defines: bool
 
 
 class Detail:
@@ -342,28 +232,31 @@ class Detail:
             yield at, self.symbols[at]
             at = self.symbols[at].parent
 
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """Positions of definitions by name."""
+        return grouped(range(len(self.names)), lambda at: self.names[at].name)
+
+    @cached_property
+    def qualified_places(self) -> dict[str, list[int]]:
+        """Positions of definitions by qualified name; an `impl` is left out, as it has its type's name."""
+        places = (at for at, name in enumerate(self.names) if name.kind != "impl")
+        return grouped(places, lambda at: self.names[at].qualified)
+
+    @cached_property
+    def members(self) -> dict[int, list[int]]:
+        """Positions of definitions by that of their container, -1 for the file's top."""
+        return grouped(range(len(self._rows)), lambda at: self._rows[at].parent)
+
+    @cached_property
+    def members_named(self) -> dict[tuple[str, int], list[int]]:
+        """Positions of definitions by name and the position of their container, without any `impl`."""
+        places = (at for at, name in enumerate(self.names) if name.kind != "impl")
+        return grouped(places, lambda at: (self.names[at].name, self._rows[at].parent))
+
     def symbols_named(self, name: str) -> list[tuple[int, Symbol]]:
-        """Return the definitions of a name, with their positions; the others are not looked into."""
-        if "symbols" in self.__dict__:
-            return [(at, symbol) for at, symbol in enumerate(self.symbols) if symbol.name == name]
-        text = name.encode()
-        table = self._tables.definitions
-        starts, sizes = table[:, _START] + table[:, _NAME], table[:, _NAME_SIZE]
-        matches = []
-        for at in np.flatnonzero(sizes >= len(text)).tolist():
-            start = int(starts[at])
-            if text not in self.source[start : start + int(sizes[at])]:
-                continue
-            chain = [at]
-            while (parent := int(table[chain[-1], _PARENT])) >= 0:
-                chain.append(parent)
-            called = OUTSIDE
-            for place in reversed(chain):
-                row = DefinitionRow(*table[place].tolist())
-                called = name_of(self.source, self.language, row, called)
-            if called.name == name:
-                matches.append((at, Symbol(self, at, row, called)))
-        return matches
+        """Return the definitions of a name, with their positions."""
+        return [(at, self.symbols[at]) for at in self.places.get(name, ())]
 
     def text(self, start: int, end: int) -> str:
         """Return the text of bytes `start` to `end`."""
@@ -402,6 +295,22 @@ class Detail:
         """Used names, in order of line."""
         return self.references_between(1, _LAST_LINE)
 
+    @cached_property
+    def uses(self) -> dict[str, list[Reference]]:
+        """Used names by the name, in order of line."""
+        return grouped(self.references, lambda reference: reference.name)
+
+    def uses_of(self, name: str) -> list[Reference]:
+        """Return the uses of a name, also by an alias."""
+        names = dict.fromkeys((name, *(item.alias for item in self.imports if item.name == name)))
+        return [reference for alias in names for reference in self.uses.get(alias, ())]
+
+    @cached_property
+    def heritage(self) -> dict[int, list[Reference]]:
+        """The bases that classes name, by the position of the class; -1 for one that was not parsed."""
+        bases = (reference for reference in self.references if reference.role == "inheritance")
+        return grouped(bases, lambda reference: reference.symbol)
+
     def references_between(self, first: int, last: int) -> list[Reference]:
         """Return those in lines `first` to `last`, in order of line."""
         lines = self._tables.references[:, _USED_LINE]
@@ -427,19 +336,17 @@ class Detail:
         starts = self._tables.references[:, _USED]
         ends = starts + self._tables.references[:, _USED_SIZE]
         names = b" ".join([source[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
-        statements = [source[row.start : row.end] for row in self._import_rows]
-        names_of = ways_of(self.language).imports
-        items = (item for statement in statements for item in names_of(statement.decode("utf-8", "replace")))
-        return " ".join([names.decode("utf-8", "replace"), *(item.name or item.module for item in items)])
+        return " ".join(
+            [names.decode("utf-8", "replace"), *(item.name or item.module for item in self.imports)]
+        )
 
     # bindings
 
     @cached_property
-    def bindings(self) -> dict[str, list[Binding]]:
-        """What gives names their values, by name, in order of place."""
-        bindings: dict[str, list[Binding]] = {}
-        definitions = self._tables.definitions
-        names = (definitions[:, _START] + definitions[:, _NAME]).tolist()
+    def bindings(self) -> list[Binding]:
+        """What gives names their values, in order of place."""
+        bindings = []
+        names = [row.start + row.name for row in self._rows]
         table = self._tables.bindings
         lines = LineIndex(self.source).lines_of(table[:, BindingRow._fields.index("name")])
         for row, line in zip(starmap(BindingRow, table.tolist()), lines.tolist(), strict=True):
@@ -451,9 +358,34 @@ class Detail:
             declared = self._expression(row.name + row.type, row.type_size)
             value = self._expression(row.name + row.value, size, chains=True)
             defines = row.symbol >= 0 and names[row.symbol] == row.name
-            binding = Binding(name, kind, declared, value, line, row.symbol, defines)
-            bindings.setdefault(name, []).append(binding)
+            bindings.append(Binding(name, kind, declared, value, line, row.symbol, defines))
         return bindings
+
+    @cached_property
+    def scoped(self) -> dict[tuple[str, int], list[Binding]]:
+        """Bindings by name and the position of the definition in which it holds, -1 for the file.
+
+        Left out is what a function returns, which is bound to its name.
+        """
+        rows = self._rows
+        held = (b for b in self.bindings if not b.defines or KINDS[rows[b.symbol].kind] in YIELDING)
+        return grouped(held, lambda b: (b.name, rows[b.symbol].parent if b.defines else b.symbol))
+
+    @cached_property
+    def defining(self) -> dict[int, list[Binding]]:
+        """Those of the names of definitions, by the position of the definition."""
+        return grouped((b for b in self.bindings if b.defines), lambda binding: binding.symbol)
+
+    @cached_property
+    def fields(self) -> dict[tuple[str, int], list[Binding]]:
+        """Those of members by name and the position of the innermost class around them."""
+        containers: list[int] = []
+        for at, row in enumerate(self._rows):
+            is_container = KINDS[row.kind] in CONTAINERS
+            containers.append(at if is_container else containers[row.parent] if row.parent >= 0 else -1)
+        inner = (b for b in self.bindings if b.symbol >= 0)
+        members = (b for b in inner if b.kind == "member" or containers[b.symbol] == b.symbol)
+        return grouped(members, lambda binding: (binding.name, containers[binding.symbol]))
 
     def _expression(self, start: int, size: int, *, chains: bool = False) -> str:
         """Return an expression, cut where it is long; with `chains`, one that is not too long is shortened."""
@@ -480,6 +412,11 @@ class Detail:
     def imports(self) -> list[Import]:
         """What imports bring in, in order of place."""
         return [item for items in self._imported for item in items]
+
+    @cached_property
+    def imports_as(self) -> dict[str, list[Import]]:
+        """Imports by the first step of what they are called here, "*" for those of everything in a file."""
+        return grouped(self.imports, lambda i: "*" if i.name == "*" else i.alias.partition(".")[0])
 
     @property
     def chunk_table(self) -> Table:

@@ -43,8 +43,8 @@ BINDINGS: Final = (
 element of a value; a member of the object around; a name that the function takes from outside; a parameter of a
 function that is an argument, whose value is the call up to the name; a type parameter, whose type is its bound;
 the member of this name of a value, or with a pattern as its type the value at its place there; the same of an
-element of a value; a variable that a test says the class of; a value that is put into a list or a set, and one that is
-put under a key of a table, whose type is what the name is a member of; what `with` gives of a value."""
+element of a value; a variable that a test says the class of; two kinds of older indexes, which nothing reads; what
+`with` gives of a value."""
 
 CHUNK_KINDS: Final = ("definition", "outline", "part", "module", "text")
 """What a chunk can be, by number."""

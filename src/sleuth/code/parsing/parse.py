@@ -39,8 +39,8 @@ _REFERENCE: Final = ROLES.index("reference")
 _QUOTED: Final = PARSED_ROLES.index("quoted")
 _MENTION: Final = PARSED_ROLES.index("mention")
 _OUTER: Final = BINDINGS.index("outer")
-_USES: Final = [BINDINGS.index(kind) for kind in ("narrowed", "item", "keyed")]
-"""Bindings of a name that is used at the same place."""
+_NARROWED: Final = BINDINGS.index("narrowed")
+"""The binding of a name that is used at the same place."""
 _ROLE: Final = ReferenceRow._fields.index("role")
 _NAME: Final = ReferenceRow._fields.index("name")
 _NAME_SIZE: Final = ReferenceRow._fields.index("name_size")
@@ -256,7 +256,7 @@ def _keep_meant(
     statements = [source[start:end] for start, end in imports[:, 1:3].tolist()]
     imported = {word for statement in statements for word in _WORD.findall(statement)}
     imports_all = any(_OF_ALL.search(statement) for statement in statements)
-    bindings = bindings[~np.isin(bindings[:, BindingRow._fields.index("kind")], _USES)]
+    bindings = bindings[bindings[:, BindingRow._fields.index("kind")] != _NARROWED]
     defined = {(source[d.name.start : d.name.end], d.parent) for d in definitions}
     possible = imported | {name for name, _ in defined}
     names = [source[start : start + size] for start, size in references[:, 1:3].tolist()]

@@ -14,6 +14,7 @@ import numpy as np
 
 from sleuth.arguments import check_count, check_query
 from sleuth.code.repository.commits import commits_of, diff_since, lines_before
+from sleuth.code.repository.git import common_folder
 from sleuth.code.repository.process import run
 from sleuth.code.search.exact import places_named
 from sleuth.code.search.query import read_query
@@ -165,8 +166,10 @@ def base_of(snapshot: Snapshot) -> str:
     """Return the commit that a snapshot is of, or is based on.
 
     Raises:
-        ArgumentError: it is of a folder outside git.
+        ArgumentError: it is of a folder outside git, or of a repository without commits.
     """
-    if not snapshot.info.base:
-        raise ArgumentError(f"the snapshot must be of a git repository, got {snapshot.repository.path}")
-    return snapshot.info.base
+    if not (base := snapshot.info.base):
+        root = snapshot.repository.path
+        rule = "have a commit: run `git commit`" if common_folder(Path(root)) else "be of a git repository"
+        raise ArgumentError(f"the snapshot must {rule}, got {root}")
+    return base

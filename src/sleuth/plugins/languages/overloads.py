@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 from sleuth.code.language import (
     Definition,
     FileRow,
+    NameResolver,
     NameRules,
     Reference,
     Site,
@@ -17,6 +19,11 @@ from sleuth.code.language import (
     split_outside,
 )
 
+if TYPE_CHECKING:
+    from sleuth.code import Snapshot
+
+MOST_NAMES: Final = 20_000
+"""Names whose definitions are remembered."""
 _LONGEST_CALL: Final = 20
 """How many lines of a call are looked at."""
 _STRING: Final = re.compile(r'"[^"\\\n]*+(?>(?:\\.[^"\\\n]*+)*)"?|\'[^\'\\\n]*+(?>(?:\\.[^\'\\\n]*+)*)\'?')
@@ -50,6 +57,19 @@ _KOTLIN_HEAD: Final = re.compile(
 
 class Overloading(NameRules):
     """NameRules of a language whose overloads differ by their parameters."""
+
+    def __init__(self, snapshot: Snapshot, resolver: NameResolver) -> None:
+        super().__init__(snapshot, resolver)
+        self.extending = lru_cache(MOST_NAMES)(self._extending)
+
+    def extends(self, function: Definition) -> str:
+        """Return the type that a function extends, or ""."""
+        return ""
+
+    def _extending(self, name: str) -> list[tuple[Definition, str]]:
+        """Return the functions of a name that extend a type, with the type."""
+        functions = [d for d in self.resolver.named(name) if d.symbol.kind in ("function", "method")]
+        return [(function, text) for function in functions if (text := self.extends(function))]
 
     def overload(self, definition: Definition, use: Reference, file: FileRow) -> Definition:
         """Return the overload that the arguments of a call fit, of the class of one of them and of its bases."""
@@ -87,12 +107,12 @@ class Overloading(NameRules):
         if symbol.parent < 0:
             return [definition]
         owner = Definition(file, symbol.parent, self.snapshot.detail(file).symbols[symbol.parent])
-        return [
-            Definition(level.file, i, member)
-            for level in self.resolver.inference.levels(owner)
-            for i, member in self.snapshot.detail(level.file).symbols_named(symbol.name)
-            if member.parent == level.index and member.kind == symbol.kind
-        ]
+        members = list[Definition]()
+        for level in self.resolver.inference.levels(owner):
+            detail = self.snapshot.detail(level.file)
+            places = detail.members_named.get((symbol.name, level.index), ())
+            members += (Definition(level.file, at, detail.symbols[at]) for at in places)
+        return [member for member in members if member.symbol.kind == symbol.kind]
 
     def arguments(self, text: str, use: Reference, definition: Definition) -> list[str] | None:
         """Return the arguments of a call in the text that begins with it; None where the call is not there."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from sleuth.code.language import CONTAINERS, Definition, simple_name, type_parameters
-from sleuth.plugins.languages.overloads import Overloading, arguments_in, parameters_of
+from sleuth.plugins.languages.overloads import MOST_NAMES, Overloading, arguments_in, parameters_of
 
 if TYPE_CHECKING:
-    from sleuth.code.language import FileRow, Reference
+    from sleuth.code import Snapshot
+    from sleuth.code.language import FileRow, NameResolver, Reference
 
 _PARTIAL: Final = re.compile(r"\bpartial\b")
 _MOST_PARTS: Final = 100
@@ -25,6 +27,22 @@ class CSharpRules(Overloading):
 
     has_extensions = True
     has_delegates = True
+
+    def __init__(self, snapshot: Snapshot, resolver: NameResolver) -> None:
+        super().__init__(snapshot, resolver)
+        self._types = lru_cache(MOST_NAMES)(self._types_named)
+
+    def _types_named(self, name: str) -> dict[str | None, Definition]:
+        """Return the types of a name by their namespace."""
+        types = [d for d in self.resolver.named(name) if d.file.language == "csharp" and _is_type(d)]
+        return {self._namespace(definition): definition for definition in reversed(types)}
+
+    def extends(self, function: Definition) -> str:
+        """Return the type of the first parameter of an extension method, or ""."""
+        symbol = function.symbol
+        parameters = parameters_of(symbol.signature, symbol.name) if is_extension(function) else []
+        type_name = simple_name(parameters[0]) if parameters else ""
+        return _ALIASES.get(type_name, type_name)
 
     def _seen_from(self, file: FileRow, symbol: int) -> list[str]:
         """Return the namespaces whose types a place sees, in order: those around it, then those of `using`."""
@@ -50,13 +68,9 @@ class CSharpRules(Overloading):
 
     def type_named(self, file: FileRow, symbol: int, name: str) -> Definition | None:
         """Return the type that a name means in the definition at `symbol`; it may be behind namespaces, with dots."""
-        alias = next((item for item in self.snapshot.detail(file).imports if item.alias == name), None)
+        alias = next(iter(self.snapshot.detail(file).imports_as.get(name, ())), None)
         prefix, _, type_name = (name if alias is None else alias.module).rpartition(".")
-        by_namespace = {
-            self._namespace(definition): definition
-            for definition in reversed(self.resolver.named(type_name))
-            if definition.file.language == "csharp" and _is_type(definition)
-        }
+        by_namespace = self._types(type_name)
         visible = self._seen_from(file, symbol) if by_namespace else ()
         namespaces = (f"{namespace}.{prefix}".strip(".") for namespace in visible)
         return next((by_namespace[namespace] for namespace in namespaces if namespace in by_namespace), None)
@@ -77,14 +91,14 @@ class CSharpRules(Overloading):
 
     def extensions(self, use: Reference, file: FileRow, receiver: Sequence[str]) -> list[Definition]:
         """Return the visible methods of a used name that extend a type; of any type where it is unknown."""
-        visible = frozenset(self._seen_from(file, use.symbol))
+        methods = self.extending(use.name)
+        visible = frozenset(self._seen_from(file, use.symbol) if methods else ())
+        types = [_ALIASES.get(name, name) for name in receiver]
         return [
             method
-            for method in self.resolver.named(use.name)
-            if method.symbol.kind == "method"
-            and is_extension(method)
-            and self._namespace(self._owner(method)) in visible
-            and _extends(method, receiver)
+            for method, extended in methods
+            if self._namespace(self._owner(method)) in visible
+            and (not types or extended in (*types, *type_parameters(method.symbol.signature, use.name)))
         ]
 
     def arguments(self, text: str, use: Reference, definition: Definition) -> list[str] | None:
@@ -108,18 +122,6 @@ class CSharpRules(Overloading):
 def is_extension(definition: Definition) -> bool:
     """Return whether a method extends the type of its first parameter."""
     return "(this " in definition.symbol.signature and definition.file.language == "csharp"
-
-
-def _extends(method: Definition, receiver: Sequence[str]) -> bool:
-    """Return whether a method extends one of some types, or a type parameter of its own."""
-    signature, name = method.symbol.signature, method.symbol.name
-    parameters = parameters_of(signature, name)
-    if not parameters or not receiver:
-        return bool(parameters)
-    type_name = simple_name(parameters[0])
-    own_type = _ALIASES.get(type_name, type_name)
-    types = [_ALIASES.get(name, name) for name in receiver]
-    return own_type in types or own_type in type_parameters(signature, name)
 
 
 def _is_type(definition: Definition) -> bool:

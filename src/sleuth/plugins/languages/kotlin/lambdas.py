@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import threading
 from bisect import bisect_right
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sleuth.code.language import (
@@ -76,8 +76,7 @@ class Lambdas(NameRules):
 
     def __init__(self, snapshot: Snapshot, resolver: NameResolver) -> None:
         super().__init__(snapshot, resolver)
-        self._texts: dict[int, _Text] = {}
-        self._local = threading.local()
+        self._text = lru_cache(_MOST_FILES)(self._read_text)
 
     def receivers(self, file: FileRow, line: int, word: str) -> Iterator[Type]:
         """Yield the types of `this` in the lambdas around the first use of a word in a line, innermost first."""
@@ -93,19 +92,13 @@ class Lambdas(NameRules):
                 return self._type(site.file, lambda_block, "it")
         return None
 
-    def _text(self, file: FileRow) -> _Text:
-        text = self._texts.get(file.key)
-        if text is None:
-            if len(self._texts) >= _MOST_FILES:
-                self._texts.clear()
-            detail = self.snapshot.detail(file)
-            text = self._texts[file.key] = _Text(detail.source.decode("utf-8", "replace"), detail.references)
-        return text
+    def _read_text(self, file: FileRow) -> _Text:
+        detail = self.snapshot.detail(file)
+        return _Text(detail.source.decode("utf-8", "replace"), detail.references)
 
     def _type(self, file: FileRow, each: Lambda, name: str) -> Type | None:
         """Return the type of `this` or of `it` in a lambda; None where it depends on itself."""
-        under_way: set[tuple[int, int, str]] = self._local.__dict__.setdefault("lambdas", set())
-        key = (file.key, each.start, name)
+        under_way, key = self.resolver.state.under_way, ("lambda", file.key, each.start, name)
         if key in under_way:
             return None
         under_way.add(key)
@@ -121,11 +114,8 @@ class Lambdas(NameRules):
             if call.name == "with":
                 return self.resolver.inference.type_of(each.argument, site) if name == "this" else None
         elif call.name in _OF_OBJECT:
-            return (
-                self.resolver.inference.type_of(call.qualifier, site)
-                if name == _OF_OBJECT[call.name]
-                else None
-            )
+            is_meant = name == _OF_OBJECT[call.name]
+            return self.resolver.inference.type_of(call.qualifier, site) if is_meant else None
         elif name == "it" and call.name in _OF_ELEMENTS:
             items = self.resolver.inference.type_of(call.qualifier, site)
             return items._replace(text=element_of(items.text), owner=None) if items is not None else None
@@ -145,9 +135,8 @@ class Lambdas(NameRules):
         if text not in type_parameters(signature, called.symbol.name):
             return Type(text, Site(called.file, called.index, called.symbol.line))
         if each.call.qualifier and text == extended_type(signature, called.symbol.name):
-            return self.resolver.inference.type_of(
-                each.call.qualifier, Site(file, each.call.symbol, each.call.line)
-            )
+            site = Site(file, each.call.symbol, each.call.line)
+            return self.resolver.inference.type_of(each.call.qualifier, site)
         return None
 
 

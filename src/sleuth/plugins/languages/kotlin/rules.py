@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from sleuth.code.language import (
@@ -16,10 +17,11 @@ from sleuth.code.language import (
     type_parameters,
 )
 from sleuth.plugins.languages.kotlin.lambdas import Lambdas, extended_type
-from sleuth.plugins.languages.overloads import Overloading, arguments_in
+from sleuth.plugins.languages.overloads import MOST_NAMES, Overloading, arguments_in
 
 if TYPE_CHECKING:
-    from sleuth.code.language import Definition, Detail, FileRow, Reference, Symbol
+    from sleuth.code import Snapshot
+    from sleuth.code.language import Definition, FileRow, NameResolver, Reference
 
 _ANYTHING: Final = ("Any",)
 _NAMED: Final = re.compile(r"(\w++)\s*+=(?!=)\s*+")
@@ -54,15 +56,19 @@ class KotlinRules(Overloading, Lambdas):
     has_extensions = True
     trusts_names = True
 
-    def is_member(self, owner: Definition, detail: Detail, symbol: Symbol) -> bool:
-        """Return whether a definition is a member of the companion object of a class."""
-        holder = detail.symbols[symbol.parent] if symbol.parent >= 0 else None
-        return (
-            holder is not None
-            and holder.parent == owner.index
-            and owner.symbol.kind in CONTAINERS
-            and "companion object" in holder.signature
-        )
+    def __init__(self, snapshot: Snapshot, resolver: NameResolver) -> None:
+        super().__init__(snapshot, resolver)
+        self._companions = lru_cache(MOST_NAMES)(self._companions_in)
+
+    def holders(self, owner: Definition) -> list[int]:
+        """Return the companion objects of a class."""
+        return self._companions(owner.file, owner.index)
+
+    def _companions_in(self, file: FileRow, at: int) -> list[int]:
+        detail = self.snapshot.detail(file)
+        members = detail.members.get(at, ())
+        inner_classes = (at for at in members if detail.symbols[at].kind == "class")
+        return [at for at in inner_classes if "companion object" in detail.symbols[at].signature]
 
     def meant(self, members: Sequence[Definition], use: Reference) -> Definition:
         """Return the member that a use means: a property may be called only if there is no function of its name."""
@@ -76,24 +82,22 @@ class KotlinRules(Overloading, Lambdas):
         imports = self.snapshot.detail(file).imports
         types = {*receiver, *_STANDARD_BASES.get(receiver[0], ()), *_ANYTHING} if receiver else set[str]()
         functions = []
-        for function in self.resolver.named(use.name):
+        for function, extended in self.extending(use.name):
             symbol, folder = function.symbol, package_folder(function.file)
             package = folder.replace("/", ".")
             is_visible = folder == package_folder(file) or any(
                 item.name == symbol.name or (item.name == "*" and package.endswith(item.module))
                 for item in imports
             )
-            if (
-                function.file.language != "kotlin"
-                or symbol.kind not in ("function", "method")
-                or not is_visible
-            ):
-                continue
-            extended = extended_type(symbol.signature, symbol.name)
             is_of_type = not receiver or simple_name(extended) in types
-            if extended and (is_of_type or extended in type_parameters(symbol.signature, symbol.name)):
-                functions.append(function)
+            is_meant = is_of_type or extended in type_parameters(symbol.signature, symbol.name)
+            functions += [function] if is_visible and is_meant else []
         return functions
+
+    def extends(self, function: Definition) -> str:
+        """Return the receiver type of a function of Kotlin, or ""."""
+        is_kotlin = function.file.language == "kotlin"
+        return extended_type(function.symbol.signature, function.symbol.name) if is_kotlin else ""
 
     def extended(self, site: Site) -> Type | None:
         """Return the type that the innermost function around a place extends: it is `this` there."""

@@ -22,22 +22,6 @@
     (set_comprehension) (generator_expression)
   ]? @value
   (#eq? @_self "self")) @binding.member
-; What is put into a list, a set or a table: `a.append(b)`, `self.a[0] = b`.
-(call
-  function: (attribute
-    object: [(identifier) @name (attribute object: (identifier) @type attribute: (identifier) @name)]
-    attribute: (identifier) @_put)
-  arguments: (argument_list . (_) @value .)
-  (#any-of? @_put "append" "add" "appendleft")) @binding.item
-(call
-  function: (attribute
-    object: [(identifier) @name (attribute object: (identifier) @type attribute: (identifier) @name)]
-    attribute: (identifier) @_put)
-  arguments: (argument_list . (_) . (_) @value .)
-  (#eq? @_put "setdefault")) @binding.keyed
-(assignment
-  left: (subscript value: [(identifier) @name (attribute object: (identifier) @type attribute: (identifier) @name)])
-  right: [(call) (identifier) (attribute)] @value) @binding.keyed
 (augmented_assignment left: (identifier) @name) @binding.variable
 (named_expression name: (identifier) @name value: (_) @value) @binding.variable
 (with_item value: (as_pattern . (_) @value alias: (as_pattern_target (identifier) @name))) @binding.entered
