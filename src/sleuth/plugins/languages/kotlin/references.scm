@@ -6,6 +6,7 @@
 (call_expression . (identifier) @name) @reference.call
 (call_expression . (navigation_expression (_) @qualifier . (identifier) @name .)) @reference.call
 (annotation (user_type (identifier) @name)) @reference.type
-(parameter (user_type . (identifier) @name)) @reference.type
+((user_type . (identifier) @name) @reference.type
+  (#not-match? @name "^(Any|Boolean|Byte|Char|Double|Float|Int|Long|Nothing|Short|String|Unit)$"))
 (user_type (identifier) @qualifier . (identifier) @name) @reference.type
 (value_argument (identifier) @name) @reference.value
