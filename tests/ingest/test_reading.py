@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.ingest import DiskFolders, FileEntry, ReadOptions, Record, Skipped, Unchanged, read, read_file
+from sleuth.ingest import DiskFolders, FileEntry, ReadOptions, Skipped, Unchanged, read, read_file
 from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.ingest.reading import read_listed
-from sleuth.ingest.reports import FileRead
+from sleuth.ingest.reports import FileRead, Record
 from sleuth.store import KnownFile
 from sleuth.types import Document
 from tests.code.conftest import write

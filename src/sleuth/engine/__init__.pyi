@@ -6,6 +6,7 @@ from sleuth.engine.fusion import Fusion as Fusion
 from sleuth.engine.legs import open_legs as open_legs
 from sleuth.engine.legs import ranking_legs as ranking_legs
 from sleuth.engine.legs import register_leg as register_leg
+from sleuth.engine.opening import check_settings as check_settings
 from sleuth.engine.reading import text_of as text_of
 from sleuth.engine.relevance import score_hits as score_hits
 from sleuth.engine.relevance import score_texts as score_texts

@@ -15,7 +15,6 @@ from sleuth.ingest.reports import AddReport as AddReport
 from sleuth.ingest.reports import FileEntry as FileEntry
 from sleuth.ingest.reports import IndexProgress as IndexProgress
 from sleuth.ingest.reports import IndexReport as IndexReport
-from sleuth.ingest.reports import Record as Record
 from sleuth.ingest.reports import Skipped as Skipped
 from sleuth.ingest.reports import Unchanged as Unchanged
 from sleuth.ingest.reports import grouped as grouped

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sleuth.cluster import Manifest
 from sleuth.cluster.shards import DEFAULT_SHARDS, Layout, encode
 from sleuth.cluster.storage import SCHEMES, digest_of, newest_version, object_name
-from sleuth.engine import is_slow
-from sleuth.engine.opening import check_settings
+from sleuth.engine import check_settings, is_slow
 from sleuth.errors import ArgumentError
 from sleuth.ingest import (
     REFUSED,
