@@ -14,9 +14,9 @@ from sleuth.cluster.storage.cache import Cache
 from sleuth.cluster.storage.manifest import Manifest
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.cluster.storage.versions import Address
-from sleuth.engine import open_embedder
+from sleuth.engine import check_settings, open_embedder
 from sleuth.engine.index import Backend, IndexBackend
-from sleuth.engine.opening import OpenOptions, check_settings, named_settings
+from sleuth.engine.opening import OpenOptions, named_settings
 from sleuth.errors import StoreError
 from sleuth.ingest import FileNames
 from sleuth.protocols import Embedder
