@@ -40,7 +40,15 @@ TABLE: Final[dict[str, dict[str, str]]] = {
         "office": "sleuth.plugins.office.table:FORMATS",
     },
     "rerankers": {"onnx": "sleuth.plugins.neural.reranking:RERANKERS"},
-    "routers": {"vendors": "sleuth.plugins.vendors.routers:ROUTERS"},
+    "routers": {
+        "OpenAI stores": "sleuth.plugins.vendors.vector_stores:router",
+        "OpenAI files": "sleuth.plugins.vendors.files:router",
+        "OpenAI texts": "sleuth.plugins.vendors.texts:openai_router",
+        "OpenAI chat": "sleuth.plugins.vendors.chat:router",
+        "rerank": "sleuth.plugins.vendors.texts:router",
+        "Dify": "sleuth.plugins.vendors.knowledge:router",
+        "Open WebUI": "sleuth.plugins.vendors.knowledge:webui_router",
+    },
     "sources": {
         **dict.fromkeys(("imap", "imaps"), "sleuth.plugins.sources.imap:ImapSource"),
         "sql": "sleuth.plugins.sources.sql:open_sql",

@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from sleuth import Engine
-from sleuth.plugins.vendors.routers import ROUTERS
+from sleuth.extensions import loaded
 from sleuth.testing.ollama import OllamaServer
 from tests.cluster.shards.test_sharded import lose
 from tests.surfaces.http import test_code_keys, test_degraded, test_errors, test_hooks
@@ -20,7 +20,7 @@ from tests.waiting import wait_until
 client, engine = test_degraded.client, test_degraded.engine
 raising, shop = test_errors.raising, test_code_keys.shop
 
-PATHS = {path.replace(":path", "") for router in ROUTERS for path in router.paths}
+PATHS = {path.replace(":path", "") for router in loaded("routers", object) for path in router.paths}
 WRITES = {
     ("post", "/v1/files"), ("delete", "/v1/files/{file_id}"), ("post", "/v1/vector_stores"),
     ("delete", "/v1/vector_stores/{vector_store_id}"),

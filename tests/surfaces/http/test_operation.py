@@ -10,12 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
-from sleuth import Engine, Ranking
+from sleuth import ArgumentError, Engine, Ranking
 from sleuth.engine import SearchRequest
-from sleuth.errors import ArgumentError
+from sleuth.surfaces.cli import settings_of
 from sleuth.surfaces.http import Extension, ServerSettings, bind, create_app
 from sleuth.surfaces.http.server import LogLines
-from sleuth.surfaces.http.settings import threads_per_worker
 from tests.waiting import wait_until
 
 from .conftest import make_index, running, serving
@@ -173,9 +172,10 @@ def test_nothing_is_reported_to_others(index: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(("workers", "cores", "threads"), [(1, 8, 8), (2, 8, 4), (3, 8, 2), (4, 2, 1)])
-def test_workers_divide_the_cores(workers: int, cores: int, threads: int) -> None:
+def test_workers_divide_the_cores(workers: int, cores: int, threads: int, monkeypatch: Any) -> None:
     """All workers together run as many requests at a time as there are cores, and each runs one."""
-    assert threads_per_worker(workers, cores) == threads
+    monkeypatch.setattr("sleuth.surfaces.cli.serve.CORES", cores)
+    assert settings_of({}, workers).threads == threads
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,7 @@ from sleuth.surfaces.cli import (
 
 EXAMPLES = """
   sleuth web crawl https://docs.example.org/              pages that links of this host lead to
-
   sleuth web crawl https://docs.example.org/sitemap.xml   pages that a sitemap lists
-
   sleuth web crawl https://wiki.corp/ --allow-network 10.0.0.0/8 --pages 5000
 
 Run it again to go on after Ctrl-C or a limit, or to ask for what changed.

@@ -21,17 +21,11 @@ KINDS = ("chroma", "faiss", "lancedb", "qdrant", "elasticsearch", "vectors")
 
 EXAMPLES = """
   sleuth index import chroma ./chroma_db --embedder ollama:nomic-embed-text --index ./index
-
   sleuth index import faiss ./faiss_index --embedder openai:text-embedding-3-small
-
   sleuth index import lancedb ./lancedb --table docs --re-embed
-
   sleuth index import qdrant http://localhost:6333 --collection docs --embedder ollama:nomic-embed-text
-
   sleuth index import elasticsearch dump.jsonl --text-field body
-
   sleuth index import vectors docs.parquet --text-field body --vector-field embedding --embedder ollama:nomic-embed-text
-
   sleuth index import vectors docs.jsonl --vectors docs.npy --embedder ollama:nomic-embed-text
 
 An import that was broken off goes on when the command is run again.

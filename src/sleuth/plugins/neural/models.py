@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
   sleuth index models                              those that are here
-
   sleuth index models pull all-MiniLM-L6-v2        gets one, after showing size and licence
-
   sleuth index docs/ --embedder onnx:all-MiniLM-L6-v2
 
 Models are folders in $SLEUTH_MODELS (~/.local/share/sleuth/models). Nothing is downloaded unless you ask.

@@ -17,8 +17,9 @@ from sleuth.errors import ArgumentError, amount
 from sleuth.surfaces.cli.app import code_commands
 from sleuth.surfaces.cli.common import Output, remark, say, styled
 from sleuth.surfaces.cli.hits import print_hits
-from sleuth.surfaces.cli.opening import MOST_REFRESHED, CodePlace, opened_snapshot
+from sleuth.surfaces.cli.opening import MOST_REFRESHED, CodePlace, OpenSnapshot, opened_snapshot
 from sleuth.surfaces.cli.options import FLAGS, command, options_of, request_of
+from sleuth.types import Ranking
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
@@ -55,8 +56,7 @@ def search(
     index: Path | None = None,
 ) -> Output:
     """Find the code that answers a question."""
-    from sleuth.code import CodeRetriever, Navigator, render_context, search_history
-    from sleuth.code.snapshots.refreshing import refresh_history
+    from sleuth.code import CodeRetriever, Navigator, render_context
     from sleuth.engine.codebase import embedder_for
 
     text = sys.stdin.read() if query == ["-"] else " ".join(query)
@@ -66,21 +66,11 @@ def search(
         *request.paths or (), **where, max_refresh=max_refresh, no_refresh=no_refresh
     ) as place:
         request = replace(request, paths=[*map(place.path_of, request.paths or ())] or None)
+        facts = {"query": text, "snapshot": place.snapshot.info.id, "stale": place.stale}
         if history:
-            names = [*request.changed().keys() - {"repository", "at", "paths", "explain"}]
-            if names := sorted(names) + ["budget"] * (budget is not None):
-                flags = (FLAGS.get(name, (f"--{name.replace('_', '-')}",))[0] for name in names)
-                raise ArgumentError(f"--history must stand without {', '.join(flags)}")
-            paths = request.paths or [""]
-            if len(paths) > 1:
-                raise ArgumentError(f"--path must be given once with --history, got {paths!r}")
-            if not no_refresh and (warning := refresh_history(place.storage, place.snapshot)):
-                remark(warning)
-            past = search_history(place.snapshot, request.query, request.k, path=paths[0])
-            facts = {"query": text, "snapshot": place.snapshot.info.id, "stale": place.stale}
-            rows = [_row_of(hit.commit, *hit.paths) for hit in past]
-            commits = [hit.to_dict() for hit in past]
-            return Output({**facts, "commits": commits}, rows, found=past, missing="nothing found")
+            return search_commits(
+                place, request, facts, has_budget=budget is not None, refresh=not no_refresh
+            )
         if budget is not None:
             request = replace(request, k=max(request.k, min(budget // _LEAST_TOKENS, _MOST_HITS)))
         snapshot = place.snapshot
@@ -89,7 +79,6 @@ def search(
         name = text.strip()
         is_name = len(name.split()) == 1 and len(name) <= MOST_NAME
         spellings = Navigator(snapshot).near(name) if is_name and not hits else []
-    facts = {"query": text, "snapshot": snapshot.info.id, "stale": place.stale}
 
     def print_related(number: int) -> None:
         """Print the definitions that are related to a hit, a line for each kind."""
@@ -100,14 +89,32 @@ def search(
     if not json and budget is not None and hits:
         say(render_context(hits, budget))
     elif not json:
-        print_hits(
-            text,
-            [hit.to_item(explain=request.explain) for hit in hits],
-            parts=hits.parts,
-            notes=[f"names near it: {', '.join(spellings)}"] if spellings else (),
-            below=print_related,
-        )
+        items = [hit.to_item(explain=request.explain) for hit in hits]
+        notes = [f"names near it: {', '.join(spellings)}"] if spellings else ()
+        print_hits(text, Ranking(items, hits.parts, notes), below=print_related)
     return Output({**facts, "hits": list(hits), "parts": hits.parts}, found=hits)
+
+
+def search_commits(
+    place: OpenSnapshot, request: CodeRequest, facts: dict[str, Any], *, has_budget: bool, refresh: bool
+) -> Output:
+    """Find the commits that led to a snapshot, for a request without options of code."""
+    from sleuth.code import search_history
+    from sleuth.code.snapshots.refreshing import refresh_history
+
+    names = sorted(request.changed().keys() - {"repository", "at", "paths", "explain"})
+    if names := names + ["budget"] * has_budget:
+        flags = (FLAGS.get(name, (f"--{name.replace('_', '-')}",))[0] for name in names)
+        raise ArgumentError(f"--history must stand without {', '.join(flags)}")
+    paths = request.paths or [""]
+    if len(paths) > 1:
+        raise ArgumentError(f"--path must be given once with --history, got {paths!r}")
+    if refresh and (warning := refresh_history(place.storage, place.snapshot)):
+        remark(warning)
+    past = search_history(place.snapshot, request.query, request.k, path=paths[0])
+    rows = [_row_of(hit.commit, *hit.paths) for hit in past]
+    commits = [hit.to_dict() for hit in past]
+    return Output({**facts, "commits": commits}, rows, found=past, missing="nothing found")
 
 
 _SHORT_ID = 12

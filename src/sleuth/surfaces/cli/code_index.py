@@ -56,7 +56,6 @@ def index(
     from sleuth.code.repository.sources import source_at
     from sleuth.code.snapshots.indexing import indexed_submodules
     from sleuth.engine import open_code
-    from sleuth.engine.codebase import rebuilt_code
 
     folder, path_or_here = index_folder(index), path or Path()
     # Vectors have a progress bar of their own, or a search makes them.
@@ -64,14 +63,7 @@ def index(
     if rebuild:
         if path or rev or watch or again:
             raise ArgumentError("--rebuild must stand without PATH, --rev, --watch and --again")
-        with rebuilt_code(folder, timeout=timeout) as (storage, paths):
-            if gone := [str(place) for place in paths if not place.exists()]:
-                raise ArgumentError(
-                    f"--rebuild must find every repository of the index, and would lose {', '.join(gone)}: bring it "
-                    "back, or index the others into another folder, with --index FOLDER"
-                )
-            for place in paths:
-                _index_visibly(run, storage, place, vectors=vectors, json=json)
+        _rebuild(run, folder, timeout=timeout, vectors=vectors, json=json)
         return
     with open_code(folder, create=True) as storage:
         if again:
@@ -89,6 +81,22 @@ def index(
                 if any(snapshots.get(place) != snapshot for place, snapshot in news.items()):
                     print_report(newer, json=json)
                 snapshots |= news
+
+
+def _rebuild(
+    run: Callable[..., CodeIndexReport], folder: Path, *, timeout: float, vectors: bool, json: bool
+) -> None:
+    """Make an index again in its place, from all repositories that it holds; refuse where one would be lost."""
+    from sleuth.engine.codebase import rebuilt_code
+
+    with rebuilt_code(folder, timeout=timeout) as (storage, paths):
+        if gone := [str(place) for place in paths if not place.exists()]:
+            raise ArgumentError(
+                f"--rebuild must find every repository of the index, and would lose {', '.join(gone)}: bring it "
+                "back, or index the others into another folder, with --index FOLDER"
+            )
+        for place in paths:
+            _index_visibly(run, storage, place, vectors=vectors, json=json)
 
 
 def _index_visibly(

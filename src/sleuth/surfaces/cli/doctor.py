@@ -81,7 +81,6 @@ def config() -> Output:
 
 PLUGINS_EXAMPLES = """
   sleuth doctor plugins                       installed ones, and those in the folder $SLEUTH_PLUGINS
-
   sleuth doctor plugins --folder ./plugins    also those of a folder
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from annotated_types import Ge
 
@@ -18,6 +18,8 @@ from sleuth.surfaces.cli.places import index_folder, path_from_here
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
+    from sleuth.engine import Engine
+    from sleuth.engine.matching_lines import DocumentLine
 
 EXAMPLES = r"""
   sleuth grep "def refill\b"                 regular expressions of RE2
@@ -79,16 +81,7 @@ def grep(
             worktree=at is None and not no_refresh,
         )
         matches = [match.to_dict() for _, match in lines.code]
-        if engine is not None:
-            for found in lines.documents:
-                entry = {
-                    "file_path": path_from_here(engine, found.id, found.metadata),
-                    "line": found.line,
-                    "text": found.text,
-                    "inside": found.metadata.get("heading") or "",
-                }
-                page = found.metadata.get("page")
-                matches.append(entry | ({"page": page} if page else {}))
+        matches += [] if engine is None else [_facts(line, engine) for line in lines.documents]
     texts = []
     for match in matches:
         page, line = match.get("page"), match["line"]
@@ -101,6 +94,14 @@ def grep(
     total = f"{lines.lines:,} in {amount(lines.files, 'file')} in all"
     notes = [f"{amount(rest_count, 'more line')}; {total}"] if rest_count else []
     return Output(facts, texts, notes, found=lines.lines)
+
+
+def _facts(line: DocumentLine, engine: Engine) -> dict[str, Any]:
+    """Return a line of a document under the names that lines of code have."""
+    path, inside = path_from_here(engine, line.id, line.metadata), line.metadata.get("heading") or ""
+    page = line.metadata.get("page")
+    facts = {"file_path": path, "line": line.line, "text": line.text, "inside": inside}
+    return facts | ({"page": page} if page else {})
 
 
 def _sources(names: list[str] | None, of_code: Mapping[str, object]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sleuth.errors import amount
@@ -13,7 +13,7 @@ from sleuth.files.formats import CODE
 from sleuth.surfaces.cli.common import console, remark, say, styled
 from sleuth.surfaces.hits import ShownText, SnippetOf, excerpt, place_of, score_text, snippet_of, title_of
 from sleuth.text import clean_text
-from sleuth.types import Explanation, PartReport, RetrievedItem, document_of
+from sleuth.types import Explanation, Ranking, RetrievedItem, document_of
 
 CODE_LINES = 12
 """Maximum number of lines of a piece of code in the output."""
@@ -24,10 +24,8 @@ COPIES = 3
 
 def print_hits(
     query: str,
-    items: Iterable[RetrievedItem],
+    ranking: Ranking,
     *,
-    parts: Iterable[PartReport] = (),
-    notes: Iterable[str] = (),
     path: Callable[[RetrievedItem], str] | None = None,
     snippet: SnippetOf = snippet_of,
     below: Callable[[int], None] | None = None,
@@ -42,8 +40,7 @@ def print_hits(
         below: prints more of a hit, by number from 1.
     """
     width = max(20, shutil.get_terminal_size().columns) - 4
-    number = 0
-    for number, item in enumerate(items, 1):
+    for number, item in enumerate(ranking, 1):
         name = clean_text(str(place_of(item.id, item.metadata, path(item) if path else "")))
         score = f"  {score_text(item)}".rstrip()
         kind = f"  {item.metadata['source_type']}" if item.metadata.get("source_type") else ""
@@ -67,12 +64,11 @@ def print_hits(
         if item.explanation is not None:
             print_explanation(item.explanation)
         say()
-    for report in parts:
-        if report.status in ("failed", "abandoned"):
-            remark(f"{report.name} {report.status}: {report.error}")
-    for note in notes:
+    for report in ranking.failures:
+        remark(f"{report.name} {report.status}: {report.error}")
+    for note in ranking.notes:
         remark(clean_text(note))
-    if not number:
+    if not ranking:
         say("Nothing found.", err=True)
 
 

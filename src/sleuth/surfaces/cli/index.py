@@ -20,7 +20,7 @@ from sleuth.ingest import ReadOptions, grouped
 from sleuth.ingest.roots import is_address
 from sleuth.surfaces.cli.app import index_commands
 from sleuth.surfaces.cli.common import human_bytes, print_json, say
-from sleuth.surfaces.cli.options import HELP, command, options_of
+from sleuth.surfaces.cli.options import HELP, command, options_from, options_of
 from sleuth.surfaces.cli.places import NAME, from_here, index_folder, shown
 from sleuth.surfaces.cli.progress import CtrlC, changes_seen, files_read, progress_bar
 from sleuth.text import clean_text
@@ -49,6 +49,20 @@ Reading = Annotated[
 """Which files are read, and how; None where an option is not set."""
 
 
+def settings_of_new(
+    *,
+    analyzer: str | None = None,
+    chunk_size: int | None = None,
+    chunker: Annotated[str | None, "An installed chunker, by name; for a new index."] = None,
+    legs: Annotated[
+        str | None,
+        typer.Option("--legs", help="Installed legs, by name, separated by commas; for a new index."),
+    ] = None,
+) -> dict[str, Any]:
+    """Return the settings of a new index that are given."""
+    return {name: value for name, value in locals().items() if value is not None}
+
+
 @command(index_commands, "add", EXAMPLES)
 def index(
     paths: Annotated[
@@ -58,13 +72,7 @@ def index(
     *,
     fields: Reading,
     prune: bool = False,
-    analyzer: str | None = None,
-    chunk_size: int | None = None,
-    chunker: Annotated[str | None, "An installed chunker, by name; for a new index."] = None,
-    legs: Annotated[
-        str | None,
-        typer.Option("--legs", help="Installed legs, by name, separated by commas; for a new index."),
-    ] = None,
+    settings: Annotated[dict[str, Any], options_from(settings_of_new)],
     shards: int | None = None,
     timeout: Annotated[float, Ge(0)] = 10.0,  # as by default in `Engine.index`
     embedder: str | None = None,
@@ -106,8 +114,6 @@ def index(
     creates = not place.exists()
     if paths and not (quiet or json or folder or creates) and place != Path.cwd() / NAME:
         say(f"Writing to the index of a folder above, {place}; --index names another one.", err=True)
-    of_new = {"analyzer": analyzer, "chunk_size": chunk_size, "chunker": chunker, "legs": legs}
-    settings = {name: value for name, value in of_new.items() if value is not None} or None
     if rebuild and (settings or shards is not None or watch):
         raise ArgumentError("--rebuild must stand without --watch and options for a new index")
     opener = opener_of(place, paths, shards=shards, rebuild=rebuild, settings=settings, timeout=timeout)
@@ -143,7 +149,7 @@ def opener_of(
     *,
     shards: int | None,
     rebuild: bool,
-    settings: dict[str, Any] | None,
+    settings: dict[str, Any],
     timeout: float,
 ) -> Callable[..., AbstractContextManager[Engine]]:
     """Return what opens an index, or makes it if that would not stay empty."""
@@ -158,7 +164,7 @@ def opener_of(
         from sleuth.engine.rebuilding import rebuilt
 
         return partial(rebuilt, place, timeout=timeout)
-    options: dict[str, Any] = {"create": bool(paths), "settings": settings}
+    options: dict[str, Any] = {"create": bool(paths), "settings": settings or None}
     if shards is None:
         return partial(Engine.open, place, **options)
     from sleuth.cluster import ShardedEngine

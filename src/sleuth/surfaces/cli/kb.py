@@ -17,19 +17,14 @@ from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.opening import open_index
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.progress import Bar
-from sleuth.types import Document
+from sleuth.types import Document, Ranking
 
 EXAMPLES = """
   sleuth kb ingest --source-id letters --folder letters/
-
   sleuth kb search "pictures of Judy" --filter "topic:genealogy"
-
   sleuth kb status --source-id letters
-
   sleuth kb search --aws --kb KB12345678 "pictures of Judy"
-
   sleuth kb search --aws --kb KB12345678 --options '{"overrideSearchType": "HYBRID"}' "pictures of Judy"
-
   sleuth kb ingest --aws --kb KB12345678 --source-id DS12345678
 """
 
@@ -117,7 +112,7 @@ def search(
         metadata_filter = None if tree is None else to_mongo(tree)
         results, report = retriever.retrieve_with_report(question, kb, source_id, metadata_filter, k)
     if not json:
-        print_hits(question, map(item_of, results), parts=report)
+        print_hits(question, Ranking(list(map(item_of, results)), report))
     return Output({"results": results, "report": report}, found=results)
 
 

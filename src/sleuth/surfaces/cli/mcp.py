@@ -22,7 +22,6 @@ from sleuth.surfaces.cli.places import NAME, index_folder
 
 EXAMPLES = """
   sleuth mcp                                 serve the index of this folder on standard input and output
-
   claude mcp add sleuth -- sleuth mcp        add it to an agent; `sleuth mcp install` does it for some
 """
 
@@ -73,9 +72,7 @@ ADDING: Final = {
 
 INSTALL_EXAMPLES: Final = """
   sleuth mcp install                  the entry for the settings of any agent
-
   sleuth mcp install claude-code      run `claude mcp add`, after asking
-
   sleuth mcp install --guide >> AGENTS.md
 """
 

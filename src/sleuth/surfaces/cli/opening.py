@@ -142,11 +142,6 @@ class OpenSnapshot:
     snapshot: Snapshot
     stale: int | None
 
-    @property
-    def root(self) -> Path:
-        """The folder of the repository."""
-        return Path(self.snapshot.repository.path)
-
     def path_of(self, name: str) -> str:
         """Return a path inside the repository, as it is seen from the working folder, or else from the root.
 
@@ -156,10 +151,11 @@ class OpenSnapshot:
         from sleuth.code.search.exact import places_named
         from sleuth.code.snapshots.places import is_below
 
-        for base in (Path.cwd(), self.root):
+        root = Path(self.snapshot.repository.path)
+        for base in (Path.cwd(), root):
             full = Path(os.path.normpath(base / name))
-            if full.is_relative_to(self.root):
-                path = "" if full == self.root else full.relative_to(self.root).as_posix()
+            if full.is_relative_to(root):
+                path = "" if full == root else full.relative_to(root).as_posix()
                 is_there = os.path.lexists(full) or any(
                     is_below(file, path) for file in self.snapshot.by_path
                 )

@@ -93,7 +93,7 @@ def options_of(kind: type, **own_defaults: Any) -> Options:
     hints = get_type_hints(kind, localns={"Field": Field, "Wire": Wire}, include_extras=True)
     parameters = {}
     for field in fields(kind):
-        described = any(isinstance(note, FieldInfo) for note in get_args(hints[field.name])[1:])
+        described = any(isinstance(note, FieldInfo | str) for note in get_args(hints[field.name])[1:])
         if described and field.name != "query":
             default = own_defaults.get(field.name, field.default)
             parameters[field.name] = _parameter(field.name, hints[field.name], default)

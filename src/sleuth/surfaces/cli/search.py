@@ -60,8 +60,6 @@ def search(
             print_hits(
                 question,
                 ranking,
-                parts=ranking.parts,
-                notes=ranking.notes,
                 path=lambda item: path_from_here(engine, item.id, item.metadata),
                 snippet=engine.snippet,
             )
@@ -71,11 +69,8 @@ def search(
 
 ASK_EXAMPLES = """
   sleuth ask "how often are tokens refilled?"        quotes that fit, no model needed
-
   sleuth ask --model llama3.1 "how does a login work?"      Ollama writes the answer
-
   sleuth ask --in docs --in code "where is a login checked?"      documents and code, cited side by side
-
   sleuth ask --model openai:gpt-4o-mini --json "what changed in 2.0?" | jq -r .response
 """
 
@@ -141,12 +136,8 @@ def ask(
 
 SUMMARIZE_EXAMPLES = """
   sleuth index summarize docs/limits.md                    a document of the index, by path or id
-
   sleuth index summarize --about "rate limits" --model llama3.1       the passages that match a question
 """
-
-PLACE = frozenset({"start_line", "end_line", "page", "heading"})
-"""Metadata of a passage that its whole document does not have."""
 
 
 @command(index_commands, "summarize", SUMMARIZE_EXAMPLES)
@@ -164,6 +155,7 @@ def summarize(
     from sleuth.answer import SummarySynthesizer, budget_of
     from sleuth.engine import text_of
     from sleuth.engine.answers import as_generator
+    from sleuth.engine.narrowing import OF_PASSAGES
     from sleuth.engine.reading import passages_of
     from sleuth.llm import LLMGenerator
 
@@ -182,7 +174,8 @@ def summarize(
         items = []
         for name in documents or ():
             passages = passages_of(engine, name)
-            about_all = {key: value for key, value in passages[0].metadata.items() if key not in PLACE}
+            metadata = passages[0].metadata
+            about_all = {key: value for key, value in metadata.items() if key not in OF_PASSAGES}
             values = {"id": name, "text": text_of(passages), "metadata": about_all}
             items.append(passages[0].model_copy(update=values))
         result = synthesizer.synthesize("", items, on_text=on_text)

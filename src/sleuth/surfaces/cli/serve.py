@@ -17,7 +17,7 @@ from sleuth.surfaces.cli.common import Output, remark, say
 from sleuth.surfaces.cli.opening import open_index
 from sleuth.surfaces.cli.options import callable_by_options, command, options_of
 from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.http.settings import QUEUE_PER_THREAD, ServerSettings, threads_per_worker
+from sleuth.surfaces.http.settings import CORES, QUEUE_PER_THREAD, ServerSettings
 
 if TYPE_CHECKING:
     import socket
@@ -57,7 +57,7 @@ Settings = Annotated[dict[str, Any], options_of(ServerSettings, threads=None, qu
 def settings_of(options: Mapping[str, Any], workers: int) -> ServerSettings:
     """Return the settings of one of several workers."""
     values = {name: value for name, value in options.items() if value is not None}
-    threads = values.setdefault("threads", threads_per_worker(workers))
+    threads = values.setdefault("threads", max(1, CORES // workers))  # more would only compete for the cores
     values.setdefault("queue", QUEUE_PER_THREAD * threads)
     repeated = {
         name: tuple(dict.fromkeys(value)) for name, value in values.items() if isinstance(value, list)

@@ -14,14 +14,12 @@ from sleuth.surfaces.cli.common import Output, remark, say
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.opening import web_cache
 from sleuth.surfaces.cli.options import command
+from sleuth.types import Ranking
 
 EXAMPLES = """
   sleuth web "climate change policy"
-
   sleuth web search --service brave+searxng "tide tables"
-
   sleuth web -k 5 --json "solar subsidies" | jq -r '.results[].url'
-
   sleuth web --read "tide tables"
 
 The key of a service, such as TAVILY_API_KEY, is read from the environment or from .env.
@@ -71,10 +69,7 @@ def search(
             except WebError as error:  # it has what the service sent of it
                 remark(str(error))
                 texts.append(hit.content)
-        print_hits(
-            question,
-            map(item_of, answer.hits),
-            notes=["the service is down; these answers are from the cache"] if answer.stale else (),
-            below=(lambda number: say(indent(texts[number - 1], "   "))) if read else None,
-        )
+        notes = ["the service is down; these answers are from the cache"] if answer.stale else ()
+        below = (lambda number: say(indent(texts[number - 1], "   "))) if read else None
+        print_hits(question, Ranking(list(map(item_of, answer.hits)), notes=notes), below=below)
     return Output(web_docs(answer), found=answer.hits)

@@ -13,7 +13,7 @@ from sleuth.engine.freshness import Stale
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.http.answers import MISSING, Remarks, remarks_of
 from sleuth.surfaces.http.routes import JsonRouter
-from sleuth.surfaces.http.service import Call, CurrentCall
+from sleuth.surfaces.http.service import Call, CurrentCall, is_named
 from sleuth.types import Ranking
 from sleuth.types.rankings import HIDDEN_ERROR
 
@@ -44,7 +44,7 @@ def _snapshot(call: Call, repository: str | None, at: str | None) -> Snapshot:
     """Return a snapshot of a repository that the server offers the caller."""
     from sleuth.code.snapshots.lookup import outermost
 
-    service, storage = call.service, call.code
+    storage = call.code
     if repository is None:
         repositories = outermost(call.repositories())
         if len(repositories) != 1:
@@ -53,7 +53,7 @@ def _snapshot(call: Call, repository: str | None, at: str | None) -> Snapshot:
         record = repositories[0]
     else:
         record = storage.repository(repository)
-        if not service.offers_repository(record):
+        if not is_named(record, call.service.settings.sources):
             raise ArgumentError(f"repository must be one that this server offers, got {repository!r}")
     return storage.open_snapshot(record, storage.snapshot(record, at))
 

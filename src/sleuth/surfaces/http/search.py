@@ -128,12 +128,7 @@ def suggest(
     k: Annotated[int, Query(ge=0, le=50, description="Completions at most.")] = 8,
 ) -> dict[str, Any]:
     """Complete what somebody types: with words of the documents, and with their titles and headings."""
-    return {"suggestions": completions(call, q, k)}
-
-
-def completions(call: Call, prefix: str, k: int) -> list[dict[str, str]]:
-    """Return completions from the documents that a caller may see."""
-    return [{"text": entry.text, "kind": entry.kind} for entry in call.engine.suggest(prefix, k)]
+    return {"suggestions": [entry._asdict() for entry in call.engine.suggest(q, k)]}
 
 
 def search_page(body: SearchBody, call: Call, stated: str) -> bytes:

@@ -150,10 +150,6 @@ class Service:
         """Whether code is among the sources of the server."""
         return any(source.partition(":")[0] == "code" for source in self.settings.sources)
 
-    def offers_repository(self, repository: Repository) -> bool:
-        """Return whether the sources of the server include a repository."""
-        return is_named(repository, self.settings.sources)
-
     def close(self) -> None:
         """Finish the work that was accepted, then close what handlers opened; the engine stays open."""
         for lane in (self.reads, self.writes, self.answers, self.warming):
@@ -257,7 +253,7 @@ class Call:
                     refresh=False,
                     engine=service.engine if has_documents else None,
                     with_documents=has_documents,
-                    offers=service.offers_repository,
+                    offers=lambda repository: is_named(repository, service.settings.sources),
                     within=None if self.key.filter is None else self.key.code,
                     scope=self.key.filter,
                 )

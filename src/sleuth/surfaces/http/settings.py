@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import Field
-
 from sleuth import platform
 from sleuth.arguments import check_count, check_positive
 from sleuth.errors import ArgumentError
@@ -34,58 +32,47 @@ Texts = Wire(list[str] | None)
 class ServerSettings:
     """How a server answers.
 
-    A field with a description is an option of `sleuth serve`.
+    A field with a sentence is an option of `sleuth serve`.
     """
 
-    host: Annotated[str, Field(description="Address to listen on.")] = "127.0.0.1"
-    port: Annotated[int, Field(description="Port to listen on; 0 takes a free one.")] = 8321
-    keys: Annotated[Path | None, Field(description="Let in only clients with a key of this file.")] = None
+    host: Annotated[str, "Address to listen on."] = "127.0.0.1"
+    port: Annotated[int, "Port to listen on; 0 takes a free one."] = 8321
+    keys: Annotated[Path | None, "Let in only clients with a key of this file."] = None
     token_issuer: Annotated[
-        str | None, Field(description="Accept access tokens that this issuer signs at /mcp, beside keys.")
+        str | None, "Accept access tokens that this issuer signs at /mcp, beside keys."
     ] = None
-    public_url: Annotated[
-        str | None, Field(description="Address at which clients reach the server; tokens must be for it.")
-    ] = None
-    read_only: Annotated[bool, Field(description="Refuse to add and delete.")] = False
-    sources: Annotated[
-        Sequence[str], Texts, Field(description="What may be searched: docs (default), code, web or kb:ID.")
-    ] = ("docs",)
+    public_url: Annotated[str | None, "Address at which clients reach the server; tokens must be for it."] = (
+        None
+    )
+    read_only: Annotated[bool, "Refuse to add and delete."] = False
+    sources: Annotated[Sequence[str], Texts, "What may be searched: docs (default), code, web or kb:ID."] = (
+        "docs",
+    )
     model: Annotated[
-        str | None,
-        Field(description="Model that writes answers, such as llama3.1. Without one, passages are quoted."),
+        str | None, "Model that writes answers, such as llama3.1. Without one, passages are quoted."
     ] = None
-    rerank: Annotated[
-        Sequence[str], Texts, Field(description="Model that searches may rerank by; repeat it for several.")
-    ] = ()
-    allow_host: Annotated[
-        Sequence[str], Texts, Field(description="Host name that clients use for the server.")
-    ] = ()
+    rerank: Annotated[Sequence[str], Texts, "Model that searches may rerank by; repeat it for several."] = ()
+    allow_host: Annotated[Sequence[str], Texts, "Host name that clients use for the server."] = ()
     trust_proxy: Annotated[
-        Sequence[str],
-        Texts,
-        Field(description="Address or network of a proxy that says by X-Forwarded-Proto who uses TLS."),
+        Sequence[str], Texts, "Address or network of a proxy that says by X-Forwarded-Proto who uses TLS."
     ] = ()
     cors: Annotated[
-        Sequence[str],
-        Texts,
-        Field(description="Site whose pages may call the server, as https://example.org."),
+        Sequence[str], Texts, "Site whose pages may call the server, as https://example.org."
     ] = ()
-    threads: Annotated[
-        int, Field(description="Requests that each worker runs at a time. Default: its share of the cores.")
-    ] = CORES
-    queue: Annotated[
-        int, Field(description="Requests that may wait in each worker. Default: 64 per thread.")
-    ] = QUEUE_PER_THREAD * CORES
-    cache: Annotated[
-        int, Field(description="Bytes of recent answers that each worker keeps; 0 keeps none.")
-    ] = 16 << 20
-    deadline: Annotated[float, Field(description="Seconds for a request.")] = 30.0
+    threads: Annotated[int, "Requests that each worker runs at a time. Default: its share of the cores."] = (
+        CORES
+    )
+    queue: Annotated[int, "Requests that may wait in each worker. Default: 64 per thread."] = (
+        QUEUE_PER_THREAD * CORES
+    )
+    cache: Annotated[int, "Bytes of recent answers that each worker keeps; 0 keeps none."] = 16 << 20
+    deadline: Annotated[float, "Seconds for a request."] = 30.0
     # A model writes token by token, so an answer may take ten times as long as another request.
-    answer_deadline: Annotated[float, Field(description="Seconds for an answer that a model writes.")] = 300.0
-    max_body: Annotated[int, Field(description="Maximum size of a request in bytes.")] = 32 << 20
+    answer_deadline: Annotated[float, "Seconds for an answer that a model writes."] = 300.0
+    max_body: Annotated[int, "Maximum size of a request in bytes."] = 32 << 20
     max_upload: int = 256 << 20
     """Bytes of a request with files."""
-    log_queries: Annotated[bool, Field(description="Write the text of queries into the log.")] = False
+    log_queries: Annotated[bool, "Write the text of queries into the log."] = False
 
     def __post_init__(self) -> None:
         from sleuth.engine.request import check_sources
@@ -124,8 +111,3 @@ def is_loopback(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def threads_per_worker(workers: int, cores: int = CORES) -> int:
-    """Return the threads of each worker: more of them than cores would only compete for the cores."""
-    return max(1, cores // workers)

@@ -33,30 +33,22 @@ def mcp_extension() -> Extension:
 
     The first request loads the SDK, which takes a third of what a server takes to start.
     """
-    endpoints: list[_Endpoint] = []
-
-    def install(app: FastAPI, service: Service) -> None:
-        endpoints.append(_Endpoint(service))
-        # Nothing is told between requests: a client that gets a stream for that would wait in it until its deadline.
-        app.router.routes.append(Route(AGENTS_PATH, endpoint=endpoints[0], methods=["POST"]))
-        if service.tokens is not None:
-            metadata = service.tokens.metadata
-            for path in METADATA_PATHS:
-                app.router.routes.append(Route(path, lambda _: JSONResponse(metadata)))
-
-    @asynccontextmanager
-    async def lifespan() -> AsyncIterator[None]:
-        async with endpoints[0].running():
-            yield
-
-    return Extension(install, public=METADATA_PATHS, lifespan=lifespan)
+    endpoint = _Endpoint()
+    return Extension(endpoint.install, public=METADATA_PATHS, lifespan=endpoint.running)
 
 
 class _Endpoint:
     """What Starlette calls as an application, not as a function of a request."""
 
-    def __init__(self, service: Service) -> None:
+    def install(self, app: FastAPI, service: Service) -> None:
+        """Add the routes of a service."""
         self._service = service
+        # Nothing is told between requests: a client that gets a stream for that would wait in it until its deadline.
+        app.router.routes.append(Route(AGENTS_PATH, endpoint=self, methods=["POST"]))
+        if service.tokens is not None:
+            metadata = service.tokens.metadata
+            for path in METADATA_PATHS:
+                app.router.routes.append(Route(path, lambda _: JSONResponse(metadata)))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         self._is_asked.set()

@@ -24,7 +24,7 @@ from sleuth.surfaces.http import Call, Extension, Refusal, Service, Upload, add_
 from sleuth.surfaces.http.app import LOCAL, Warmer
 from sleuth.surfaces.http.keys import SECONDS
 from sleuth.surfaces.http.routes import check_fields
-from sleuth.surfaces.http.search import completions
+from sleuth.surfaces.http.search import suggest
 from sleuth.surfaces.http.service import call_of
 from sleuth.surfaces.page import contents, results, sources
 from sleuth.surfaces.page.answering import events_of
@@ -267,8 +267,7 @@ class PageHandlers:
     async def suggest(self, request: Request, call: Call, _: PageState) -> Response:
         """Answer with completions of what a reader types."""
         prefix = request.query_params.get("q", "")[:LONGEST]
-        suggestions = await call.read(completions, call, prefix, MOST_SUGGESTIONS)
-        return JSONResponse({"suggestions": suggestions}, headers=HEADERS)
+        return JSONResponse(await call.read(suggest, call, prefix, MOST_SUGGESTIONS), headers=HEADERS)
 
     async def sign_in(self, request: Request) -> Response:
         """Begin the session of a reader who has a key."""
