@@ -146,8 +146,8 @@ def answer(
         running = build_server(engine, settings, extensions=[*extensions(), *more])
         if url:
             say(f"Sleuth answers on {url}", err=True)
-        # uvicorn raises the signal that ended it once more: as Ctrl-C, which leaves this block and closes the index.
-        with suppress(KeyboardInterrupt):
+        # uvicorn raises the signal that ended it once more: as Ctrl-C, or as an exit, if Ray handles it.
+        with suppress(KeyboardInterrupt, SystemExit):
             running.run(sockets=[listener])
 
 
