@@ -198,11 +198,11 @@ def _gather(
         inside, its_mask = view.keys[low:high], mask[low:high]
         if len(inside):
             begin, end = np.searchsorted(keys, [inside[0], inside[-1] + 1])
-            own = keys[begin:end]
-            if len(own) == len(inside) and (_is_range(inside) or np.array_equal(own, inside)):
+            asked = keys[begin:end]
+            if len(asked) == len(inside) and (_is_range(inside) or np.array_equal(asked, inside)):
                 is_matched[begin:end] = its_mask
             elif _is_range(inside):
-                is_matched[begin:end] = its_mask[own - inside[0]]
+                is_matched[begin:end] = its_mask[asked - inside[0]]
             else:
-                is_matched[begin:end] = np.isin(own, inside[its_mask], assume_unique=True)
+                is_matched[begin:end] = np.isin(asked, inside[its_mask], assume_unique=True)
     return is_matched

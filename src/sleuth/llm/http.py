@@ -205,9 +205,9 @@ class JsonClient:
                 except (ValueError, RecursionError):
                     message = None
                 text = text or responses.get(response.status, "no message")
-                after = retry.retry_after(response.headers.get("Retry-After"))
+                wait = retry.retry_after(response.headers.get("Retry-After"))
                 reason = self.mask.hide(text if message is None else message)[:_MESSAGE]
-                raise StatusError(response.status, reason, after=after, structured=message is not None)
+                raise StatusError(response.status, reason, after=wait, structured=message is not None)
 
         with self.described(path):
             return retry.call(

@@ -255,10 +255,10 @@ class RemoteService:
         detail = Mask([self.key]).hide(clean(value) if isinstance(value, str) else "")[:300]
         message = f"{self.api.name} answered {answer.status}"
         message = f"{message}: {detail}" if detail else message
-        after = retry.retry_after(answer.headers.get("Retry-After"))
-        message += "" if after is None else f"; {retry.advice(after)}"
+        wait = retry.retry_after(answer.headers.get("Retry-After"))
+        message += "" if wait is None else f"; {retry.advice(wait)}"
         failure = WebError(message, service=self.api.name, url=self.base_url, status=answer.status)
-        failure.after = after
+        failure.after = wait
         return failure
 
     def read_hits(self, body: bytes) -> list[Hit]:

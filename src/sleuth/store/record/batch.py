@@ -163,8 +163,8 @@ class DocumentBatch:
     def add_stored(self, document: DocumentRow, chunks: Sequence[RecordedPassage]) -> None:
         """Add a document as the record holds it, with its chunks."""
         values = document.chunks, document.source, document.title, stored_json(document.metadata)
-        texts, *columns, fields, own = map(list, zip(*chunks, strict=True)) if chunks else repeat([], 7)
-        columns += [list(map(stored_json, fields)), list(map(stored_json, own))]
+        texts, *columns, fields, metadata = map(list, zip(*chunks, strict=True)) if chunks else repeat([], 7)
+        columns += [list(map(stored_json, fields)), list(map(stored_json, metadata))]
         self._append(document.id, document.content_hash, values, texts, columns)
 
     def _append(

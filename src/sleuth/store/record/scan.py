@@ -75,7 +75,7 @@ def _metadata(batch: DocumentBatch, owners: Sequence[int]) -> Sequence[Mapping[s
         columns["page"] = batch.pages.filled(n)
     if batch.fields:
         columns["heading"] = _field(batch, "heading", None)
-    metadata = [each.values if each else {} for each in batch.metadata.filled(documents)]
+    metadata = [stored.values if stored else {} for stored in batch.metadata.filled(documents)]
     keys = dict.fromkeys(chain.from_iterable(metadata))
     is_dense = len(keys) * documents <= _SPARSE * sum(map(len, metadata))
     if is_dense and not batch.own and keys.keys().isdisjoint(columns):
