@@ -32,6 +32,7 @@ from sleuth.columns.column import (
     utf8,
 )
 from sleuth.filters.match import comparable, leaves
+from sleuth.filters.tree import fits_int64
 from sleuth.store import IN_MEMORY, Scratch, require
 from sleuth.store.legs.leg import Table
 
@@ -127,7 +128,7 @@ def _by_type(atoms: list[Any]) -> dict[type, tuple[NDArray[np.int64], list[Any]]
     kinds = set(map(type, atoms))
     if len(kinds) == 1:
         kind = kinds.pop()
-        if kind in (bool, float, str) or (kind is int and min(atoms) >= -(2**63) and max(atoms) < 2**63):
+        if kind in (bool, float, str) or (kind is int and fits_int64(min(atoms)) and fits_int64(max(atoms))):
             return {kind: (np.arange(len(atoms)), atoms)}
     groups: dict[type, tuple[list[int], list[Any]]] = {}
     for place, atom in enumerate(map(comparable, atoms)):

@@ -156,14 +156,13 @@ def in_common(plan: SearchPlan, rows: RankedRows) -> RankedRows:
 def _is_known(plan: SearchPlan, rows: RankedRows) -> bool:
     """Return whether a passage that a filter leaves out holds a word of the query, or a leg knows its words."""
     searchers, query = plan.version.searchers, plan.query.text
+    legs = searchers.legs
     try:
         if searchers.has_word(query, plan.version.snapshot):
             return True
     except RetrievalError:  # a shard is missing: its documents are unknown
         return True
-    return any(
-        len(hits.keys) and searchers.legs[name].unrelated(query) < 1 for name, hits in rows.hits.items()
-    )
+    return any(len(hits.keys) and legs[name].unrelated(query) < 1 for name, hits in rows.hits.items())
 
 
 def _evidence(plan: SearchPlan, rows: RankedRows) -> tuple[dict[int, float], set[int]]:

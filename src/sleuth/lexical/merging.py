@@ -99,7 +99,7 @@ def merge_field(
         for part, its, its_numbers in zip(parts, rows, numbers, strict=True):
             for begin in range(0, part.n_terms, TERMS):
                 writer.add_segment(part, its_numbers, its.rows, its.base, first, begin, begin + TERMS)
-                let_go(part.arrays["lengths"])
+                let_go(part.arrays["lengths"])  # and all pages of its segment, which lie in one file
             let_go(its_numbers)
         output.add(writer.finish(), first)
         for array in (lengths, df, long_counts):
