@@ -162,7 +162,7 @@ def test_skipped_files(indexed: Path) -> None:
     assert again.returncode == 0
     assert again.stderr.endswith("picture.bin: binary\n  1 empty\n")
     process = sleuth("index", "docs", "--verbose", cwd=indexed)
-    assert "  docs/red[31m name.txt: empty\n" in process.stderr
+    assert "  docs/red\\x1b[31m\\nname.txt: empty\n" in process.stderr
     (indexed / "docs" / "cats.txt").write_bytes(b"")
     assert "0 added, 1 unchanged, 1 deleted in" in sleuth("index", "docs", cwd=indexed).stdout
     assert sleuth("index", "docs/cats.txt", cwd=indexed).returncode == 0

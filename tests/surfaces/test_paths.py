@@ -114,17 +114,18 @@ def test_status_prints_no_values_of_python(home: Path) -> None:
 
 
 def test_a_renamed_root_is_offered_to_be_moved(home: Path) -> None:
-    """`index` names the commands that move or prune it, and both do."""
+    """`index` names the commands that move or prune it, and both do; two blanks in a name stay two."""
     sleuth("index", "docs", "--exclude", "*.txt")
-    (home / "docs").rename(home / "my papers")
-    report = sleuth("index", "my papers")
+    (home / "docs").rename(home / "my  papers")
+    report = sleuth("index", "my  papers")
     assert (
-        "docs is gone, and my papers has the same content (100%): `sleuth index move docs 'my papers'` keeps its "
+        "docs is gone, and my  papers has the same content (100%): `sleuth index move docs 'my  papers'` keeps its "
         "metadata and options, `sleuth index --prune docs` deletes its 1 document." in report
     )
-    assert sleuth("index", "move", "docs", "my papers").startswith("Moved 0 documents.\nDeleted 1 ")
-    assert " my papers/README.md:1-1 " in sleuth("search", "ocelot")
-    assert "docs is gone" not in sleuth("index", "my papers")
+    assert sleuth("index", "move", "docs", "my  papers").startswith("Moved 0 documents.\nDeleted 1 ")
+    assert " my  papers/README.md:1-1 " in sleuth("search", "ocelot")
+    assert '"file_path": "my  papers/README.md"' in sleuth("grep", "ocelot", "my  papers", "--json")
+    assert "docs is gone" not in sleuth("index", "my  papers")
 
 
 def test_a_folder_is_never_offered_to_be_moved_to_itself(home: Path) -> None:
@@ -154,8 +155,7 @@ def test_lines_of_code_are_kept(home: Path) -> None:
     ]  # fmt: skip
     Path("code.py").write_text("\n".join(lines) + "\n")
     sleuth("index", "code.py")
-    report = sleuth("search", "margay")
-    assert "\n       if value:\n           return margay\n" in report
+    assert "\n       if value:\n           return margay\n" in sleuth("search", "margay")
 
 
 def test_files_that_are_gone(home: Path) -> None:

@@ -307,8 +307,8 @@ class Documents:
         if names is not None and tree is None:
             return list(names)
         keys = self._keys_where(snapshot, tree)
-        matching = [document.id for document in snapshot.documents_at(keys.tolist())]
-        return matching if names is None else [id for id in names if id in set(matching)]
+        matching = dict.fromkeys(document.id for document in snapshot.documents_at(keys.tolist()))
+        return list(matching) if names is None else [id for id in names if id in matching]
 
     def _keys_where(self, snapshot: IndexSnapshot, tree: Filter | None) -> NDArray[np.int64]:
         """Keys of the documents that match a filter, ascending."""

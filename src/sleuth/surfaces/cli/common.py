@@ -44,6 +44,11 @@ def remark(text: str) -> None:
     say(f"sleuth: {text}", err=True)
 
 
+def one_line(text: object) -> str:
+    """Escape newlines and tabs, as `say` escapes other characters without a shape; blanks stay, as paths need them."""
+    return str(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def human_bytes(n: float) -> str:
     """Return a size as in `12.3 MB`, in powers of 1,000."""
     for unit in ("B", "kB", "MB", "GB"):
@@ -116,10 +121,7 @@ class Output(NamedTuple):
             print_json(self.facts)
         elif not quiet:
             for line in self.lines:
-                if isinstance(line, str):
-                    say(line)
-                else:
-                    say("\t".join(str(cell).replace("\n", "\\n").replace("\t", "\\t") for cell in line))
+                say(line if isinstance(line, str) else "\t".join(map(one_line, line)))
             for note in self.notes:
                 remark(note)
         if not self.found:

@@ -15,7 +15,7 @@ from sleuth.engine.synonyms import SYNONYMS_FILE, Synonyms
 from sleuth.errors import IndexNotFoundError, amount
 from sleuth.files import whole_file
 from sleuth.surfaces.cli.app import app, index_commands
-from sleuth.surfaces.cli.common import Output, human_bytes, say, styled
+from sleuth.surfaces.cli.common import Output, human_bytes, one_line, say, styled
 from sleuth.surfaces.cli.opening import Index, open_index
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder, shown
@@ -44,7 +44,7 @@ def list_documents(
                 entries.append({"id": document.id, "metadata": dict(document.metadata)})
             else:
                 is_file = "path" in document.metadata
-                say(shown(engine.files, document.id) if is_file else clean_text(document.id))
+                say(shown(engine.files, document.id) if is_file else one_line(document.id))
         total += len(page.documents)
         if (position := page.after) is None:
             notes = engine.retrieve("?", 1, filter=filter).notes if filter and not total else ()
@@ -151,8 +151,7 @@ def _spelled(value: Any) -> str:
         return ",".join(f"{name}:{_spelled(entry)}" for name, entry in value.items())
     if isinstance(value, list):
         return ",".join(map(_spelled, value))
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return clean_text(" ".join(text.split()))
+    return one_line(str(value).lower() if isinstance(value, bool) else value)
 
 
 MOVE_EXAMPLES = """

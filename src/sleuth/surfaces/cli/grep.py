@@ -11,7 +11,7 @@ from annotated_types import Ge
 
 from sleuth.errors import ArgumentError, IndexNotFoundError, amount
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import Output
+from sleuth.surfaces.cli.common import Output, one_line
 from sleuth.surfaces.cli.opening import PlaceOptions, open_index, opened_snapshot
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import index_folder, path_from_here
@@ -86,7 +86,7 @@ def grep(
     for match in matches:
         page, line = match.get("page"), match["line"]
         where = f" p.{page}" if page else f":{line}" if line else ""
-        texts.append(f"{match['file_path']}{where}:{match['text']}")
+        texts.append(f"{one_line(match['file_path'])}{where}:{match['text']}")
     facts = {"matches": matches, "lines": lines.lines, "files": lines.files, "stale": stale}
     if count:
         return Output(facts, [str(lines.lines)], found=lines.lines)

@@ -10,7 +10,7 @@ from typing import Any
 
 from sleuth.errors import amount
 from sleuth.files.formats import CODE
-from sleuth.surfaces.cli.common import console, remark, say, styled
+from sleuth.surfaces.cli.common import console, one_line, remark, say, styled
 from sleuth.surfaces.hits import ShownText, SnippetOf, excerpt, place_of, score_text, snippet_of, title_of
 from sleuth.text import clean_text
 from sleuth.types import Explanation, Ranking, RetrievedItem, document_of
@@ -41,7 +41,7 @@ def print_hits(
     """
     width = max(20, shutil.get_terminal_size().columns) - 4
     for number, item in enumerate(ranking, 1):
-        name = clean_text(str(place_of(item.id, item.metadata, path(item) if path else "")))
+        name = one_line(place_of(item.id, item.metadata, path(item) if path else ""))
         score = f"  {score_text(item)}".rstrip()
         kind = f"  {item.metadata['source_type']}" if item.metadata.get("source_type") else ""
         say(f"{styled(f'{number:>2}', 'dim')} {styled(name, 'head')}{styled(f'{score}{kind}', 'dim')}")
@@ -53,7 +53,7 @@ def print_hits(
         if part.more:
             say(styled(f"   … {amount(part.more, 'more line')}", "dim"))
         if item.copies:
-            names = list(dict.fromkeys(clean_text(document_of(id)) for id in item.copies))
+            names = list(dict.fromkeys(one_line(document_of(id)) for id in item.copies))
             shown = ", ".join(names[:COPIES]) + (", …" if len(names) > COPIES else "")
             copies = "copy" if len(item.copies) == 1 else "copies"
             say(styled(f"   and {len(item.copies)} {copies}: {shown}", "dim"))

@@ -19,11 +19,10 @@ from sleuth.errors import ArgumentError, RemoteError, amount
 from sleuth.ingest import ReadOptions, grouped
 from sleuth.ingest.roots import is_address
 from sleuth.surfaces.cli.app import index_commands
-from sleuth.surfaces.cli.common import human_bytes, print_json, say
+from sleuth.surfaces.cli.common import human_bytes, one_line, print_json, say
 from sleuth.surfaces.cli.options import HELP, command, options_from, options_of
 from sleuth.surfaces.cli.places import NAME, from_here, index_folder, shown
 from sleuth.surfaces.cli.progress import CtrlC, changes_seen, files_read, progress_bar
-from sleuth.text import clean_text
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
@@ -306,4 +305,4 @@ def print_skipped(report: IndexReport, names: FileNames, *, verbose: bool) -> No
         hint = "" if verbose or len(lines) == len(members) else " (each one with --verbose)"
         say(f"{head} {len(members):,}{hint}:", err=True)
         for line in lines:
-            say(f"  {clean_text(' '.join(line.split()))}", err=True)
+            say(f"  {one_line(line)}", err=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sleuth import platform
 from sleuth.code.repository.tracked import may_be_tracked
 from sleuth.errors import IndexUnsafeError
-from sleuth.text import clean_text
+from sleuth.surfaces.cli.common import one_line
 
 if TYPE_CHECKING:
     from sleuth.engine.answers import Answering
@@ -73,8 +73,8 @@ def from_here(path: str, base: str = "") -> str:
 
 
 def shown(names: FileNames, name: str) -> str:
-    """Return a named file of an index as seen from the working folder."""
-    return clean_text(" ".join(from_here(names.path_of(name), names.base).split()))
+    """Return a named file of an index as seen from the working folder, in one line."""
+    return one_line(from_here(names.path_of(name), names.base))
 
 
 def file_names_of(engine: Answering) -> FileNames:
@@ -101,7 +101,6 @@ def file_of(engine: Answering, metadata: Mapping[str, Any]) -> str:
 
 
 def path_from_here(engine: Answering, id: str, metadata: Mapping[str, Any]) -> str:
-    """Return the path of a passage's file from here, or its source, in one line."""
+    """Return the path of a passage's file from here, or its source."""
     file = file_of(engine, metadata)
-    where = from_here(file, file_names_of(engine).base) if file else str(metadata.get("source") or id)
-    return clean_text(" ".join(where.split()))
+    return from_here(file, file_names_of(engine).base) if file else str(metadata.get("source") or id)

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Final, ParamSpec
 
 from sleuth.files.watching import changes_below
 from sleuth.ingest.roots import is_address
-from sleuth.surfaces.cli.common import console, human_bytes, say
+from sleuth.surfaces.cli.common import console, human_bytes, one_line, say
 from sleuth.surfaces.cli.options import options_from
 from sleuth.surfaces.cli.places import from_here
-from sleuth.text import clean_text
 from sleuth.text.clean import escape_text
 
 if TYPE_CHECKING:
@@ -113,6 +112,6 @@ def changes_seen(
     places = [Path(root) for root in roots if not is_address(root)]
     changes = changes_below(places, apart, every=_ASK_SECONDS if len(places) < len(roots) else None)
     if not quiet:
-        names = ", ".join(clean_text(from_here(root)) for root in roots)
+        names = ", ".join(one_line(from_here(root)) for root in roots)
         say(f"Watching {names} ... Ctrl-C ends it", err=True)
     return changes

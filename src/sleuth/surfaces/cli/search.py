@@ -12,7 +12,7 @@ from annotated_types import Ge
 from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app, index_commands
-from sleuth.surfaces.cli.common import Output, print_json, remark, say, styled
+from sleuth.surfaces.cli.common import Output, one_line, print_json, remark, say, styled
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.opening import Index, open_sources
 from sleuth.surfaces.cli.options import command, options_of, request_of
@@ -179,13 +179,13 @@ def summarize(
             values = {"id": name, "text": text_of(passages), "metadata": about_all}
             items.append(passages[0].model_copy(update=values))
         result = synthesizer.synthesize("", items, on_text=on_text)
-    sources = [clean_text(source["source"]) for source in result.extra["sources"]]
+    sources = [source["source"] for source in result.extra["sources"]]
     facts = {key: result.extra[key] for key in ("citations", "synthesizer", "grade")}
     lines = ["\n"]
     for number, source in enumerate(sources, 1):
         count = sum(citation["number"] == number for citation in facts["citations"])
         cited = f"{count} of {len(facts['citations'])} lines"
-        lines.append(f"{styled(f'[{number}]', 'dim')} {styled(source, 'head')}  {cited}")
+        lines.append(f"{styled(f'[{number}]', 'dim')} {styled(one_line(source), 'head')}  {cited}")
     notes = [_CUT] if result.extra["is_cut"] else []
     notes += [f"no document supports: {clean_text(statement)}" for statement in result.extra["unsupported"]]
     return Output({"summary": result.response, "sources": sources, **facts}, lines, notes)
@@ -228,7 +228,7 @@ def print_sources(engine: Answering, result: SearchResult, show_context: bool) -
         if cited and (file := file_of(engine, cited[0].metadata)):
             name = str(cited[0].metadata.get("path") or cited[0].metadata.get("source"))
             place = from_here(file, file_names_of(engine).base) + place.removeprefix(name)
-        say(f"{number} {styled(clean_text(place), 'head')}{title}{heading}{kind}")
+        say(f"{number} {styled(one_line(place), 'head')}{title}{heading}{kind}")
         if show_context:
             say(clean_text("\n".join(item.text for item in cited)) + "\n")
     if not selection and result.response:
