@@ -357,7 +357,8 @@ LATE = {"importlib.metadata", "sleuth.engine.legs", "sleuth.filters.tree", "sleu
 SEARCH = """
 import tempfile; from sleuth import Document, Engine; from sleuth.llm import OpenAIGenerator
 engine = Engine.open(tempfile.mkdtemp(), create=True); engine.add([Document('tide', id='1')])
-assert engine.retrieve('tide'); engine.close(); OpenAIGenerator('m', api_key='')
+assert {'pydantic', 'importlib.metadata'}.isdisjoint(sys.modules); assert engine.retrieve('tide')
+engine.close(); OpenAIGenerator('m', api_key='')
 """
 
 
@@ -367,7 +368,7 @@ assert engine.retrieve('tide'); engine.close(); OpenAIGenerator('m', api_key='')
     ids=["sleuth", "engine", "search"],
 )
 def test_nothing_is_loaded_before_it_is_needed(statement: str, heavy: set[str]) -> None:
-    """Imports load no other package; a search, and creating a client of a model, do not load httpx."""
+    """Imports load no other package, adding loads no pydantic; a search and a client of a model load no httpx."""
     loading = python(f"import sys\n{statement}\nprint(*sys.modules)")
     assert loading.returncode == 0, loading.stderr
     assert heavy.isdisjoint(loading.stdout.split())

@@ -7,7 +7,10 @@ installed packages is read only for names that Sleuth does not have.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -95,13 +98,27 @@ def installed_extensions(kind: str) -> dict[str, Contribution]:
 
     The files of all packages are parsed only where one of them names the group, which is rare.
     """
-    from importlib.metadata import distributions, entry_points
-
     group = f"sleuth.{kind}"
-    if not any(group in (package.read_text("entry_points.txt") or "") for package in distributions()):
+    if not any(_is_named(group, folder) for folder in sys.path):
         return {}
+    from importlib.metadata import entry_points
+
     points = sorted(entry_points(group=group), key=lambda point: point.name)
     return {point.name: Contribution(point.name, _origin(point), point.load) for point in points}
+
+
+def _is_named(group: str, folder: str) -> bool:
+    """Return whether a package in a folder may name a group: to import `importlib.metadata` would take 30 ms."""
+    try:
+        names = os.listdir(folder or ".")  # noqa: PTH208 - as in `sys.path`
+    except OSError:
+        return os.path.isfile(folder)  # noqa: PTH113 - an archive of packages
+    for name in names:
+        if name.lower().endswith((".dist-info", "egg-info")):
+            with suppress(OSError), open(f"{folder or '.'}/{name}/entry_points.txt", "rb") as points:  # noqa: PTH123
+                if group.encode() in points.read():
+                    return True
+    return False
 
 
 def _origin(point: EntryPoint) -> str:

@@ -5,7 +5,6 @@ import random
 import struct
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -126,4 +125,4 @@ def craft_header(segment: segments.Encoded, rng: random.Random) -> segments.Enco
     prelude = segments.PRELUDE.pack(segments.MAGIC, segments.CONTAINER, len(text), checksum, 0)
     padding = b"\0" * (-(24 + len(text)) % 64)
     crafted = prelude + text + padding + content[start:]
-    return replace(segment, parts=(crafted,), checksum=checksum, size=len(crafted))
+    return segment._replace(parts=(crafted,), checksum=checksum, size=len(crafted))

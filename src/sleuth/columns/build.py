@@ -9,9 +9,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, compress, count
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -235,8 +234,7 @@ def merge_column(parts: Sequence[Part], scratch: Scratch = IN_MEMORY) -> Column 
     return Column.of(codes, integers, floats, strings, lists)
 
 
-@dataclass(frozen=True, slots=True)
-class _Input:
+class _Input(NamedTuple):
     """A column, what rows that are kept use of it, and its codes in the merged column.
 
     Attributes:

@@ -22,7 +22,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,8 +151,7 @@ NO_STRINGS: Final = Strings(np.zeros(0, np.uint8), np.zeros(1, np.uint8))
 NO_LISTS: Final = Lists(np.zeros(1, np.uint8), np.zeros(0, np.uint8))
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """One key over the rows of a segment.
 
     Attributes:

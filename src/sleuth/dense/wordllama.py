@@ -21,7 +21,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic_core import from_json as parsed_json
 
 from sleuth.dense.embedding import Reading
 from sleuth.dense.wordpieces import Vocabulary
@@ -245,7 +244,7 @@ def read_vocabulary(path: Path) -> list[bytes]:
     try:  # a third of the file, found without parsing the merges
         start = data.index(b"{", data.index(b'"vocab":'))
         text = data[start : data.index(b'"merges":', start)].rstrip().removesuffix(b",")
-        ids: dict[str, int] = parsed_json(text.replace(_SPACE, b" "), cache_strings="none")
+        ids: dict[str, int] = json.loads(text.replace(_SPACE, b" "))
     except ValueError as error:
         raise LoadError(str(path), f"no vocabulary in it ({error})") from error
     if list(ids.values()) != list(range(len(ids))):

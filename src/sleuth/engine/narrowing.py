@@ -6,9 +6,9 @@ rankings, scores and the numbers behind them, words and keys that are suggested,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import compress, islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -39,8 +39,7 @@ OF_PASSAGES: Final = frozenset({"start_line", "end_line", "page", "heading"})
 """Keys whose values differ between the passages of a document."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """What a view sees and may change.
 
     Attributes:

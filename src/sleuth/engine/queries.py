@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import or_
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -28,8 +27,7 @@ _PATTERN = re.compile(rf"(?P<word>\w(?:{IN_WORD}|['’])+|[^\W\0-\u0dff])(?:(?P<
 """A word with a sign after it: of two letters or more, save in scripts without spaces."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryCondition:
+class QueryCondition(NamedTuple):
     """What a passage must hold, or must not.
 
     Attributes:

@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from sleuth import platform
 
@@ -32,8 +31,7 @@ _POSIX: Final = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class IgnorePattern:
+class IgnorePattern(NamedTuple):
     """One line of an ignore file.
 
     Attributes:
@@ -49,8 +47,7 @@ class IgnorePattern:
     by_path: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(NamedTuple):
     """The patterns of one file, or of one list of globs."""
 
     patterns: tuple[IgnorePattern, ...]
@@ -216,8 +213,7 @@ def _bracket(glob: str, position: int) -> tuple[str, int] | None:
     return f"(?!/)[{'^' if negated else ''}{signs}]", position + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Ignores:
+class Ignores(NamedTuple):
     """The rules in force inside one folder: its own after those of the folders above, so that the nearest wins.
 
     Attributes:

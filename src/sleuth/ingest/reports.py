@@ -132,8 +132,7 @@ class LeftOut:
     ignored: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Unchanged:
+class Unchanged(NamedTuple):
     """A file that has not changed and was not read.
 
     Attributes:
@@ -161,8 +160,7 @@ class Unchanged:
         return [replace(skip, reason=f"{skip.reason}; not tried again until it changes") for skip in skips]
 
 
-@dataclass(frozen=True, slots=True)
-class FileRead:
+class FileRead(NamedTuple):
     """The end of a file, after its documents.
 
     Attributes:

@@ -10,9 +10,9 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sleuth.arguments import check_kind
 from sleuth.errors import ArgumentError
@@ -63,8 +63,7 @@ def outermost(names: Iterable[str]) -> list[str]:
     return roots
 
 
-@dataclass(frozen=True, slots=True)
-class FileNames:
+class FileNames(NamedTuple):
     """Gives files their names in an index.
 
     A file below the base is named by its path relative to the base, any other file by its absolute path. The base
@@ -135,8 +134,7 @@ def _is_absent(name: bytes) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(NamedTuple):
     """A folder or file that was indexed by name.
 
     Attributes:
@@ -154,8 +152,7 @@ class Root:
         return {"name": self.name, "options": self.options.to_dict(), "gone": self.is_gone}
 
 
-@dataclass(frozen=True, slots=True)
-class RootReading:
+class RootReading(NamedTuple):
     """Part of a run: a root, and what it is read with.
 
     Attributes:
@@ -228,7 +225,7 @@ def plan(
         readings.append(RootReading(name, path, names.path_of(root.name), settings, places))
         for at, reading in inside.items():
             deeper = (below.root for to, below in inside.items() if to != at and is_below(to, at))
-            readings.append(replace(reading, apart=tuple(deeper)))
+            readings.append(reading._replace(apart=tuple(deeper)))
     return readings
 
 

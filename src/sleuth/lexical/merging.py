@@ -7,8 +7,7 @@ part is appended to the arrays of the result. What was read of the segments is l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +42,7 @@ Arrays = dict[str, NDArray[Any]]
 """Of a field as segments keep them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """What is kept of a segment.
 
     Attributes:

@@ -7,6 +7,7 @@ repeat may cross never starts another match of itself.
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import pairwise
 
 WORD_PIECE = 8
@@ -16,7 +17,7 @@ BLANK_RUN = 200
 """Blanks within a chunk at most; a longer run is a border. The kernel `cutter` knows both numbers."""
 
 _DENSE = "\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff"
-_token = re.compile(rf"[{_DENSE}]|[^\s{_DENSE}]{{1,{WORD_PIECE}}}+")
+_TOKEN = rf"[{_DENSE}]|[^\s{_DENSE}]{{1,{WORD_PIECE}}}+"
 
 
 def count_tokens(text: str) -> int:
@@ -25,7 +26,7 @@ def count_tokens(text: str) -> int:
     No vocabulary is needed and the count is the same everywhere; for English prose it differs by 10 to 20 % from
     the count of subword tokenizers.
     """
-    return len(_token.findall(text))
+    return len(re.findall(_TOKEN, text))
 
 
 SMALL = "a-z" + "".join(char for char in map(chr, range(0xB5, 0x530)) if char.islower())
@@ -45,6 +46,7 @@ _DATED = (  # in German, where nouns are capitals: "am 3. Oktober"
 _NO_DATE = rf"(?!(?:(?<=\b\d\.\s)|(?<=\b\d\d\.\s))(?:{_DATED}))"
 
 
+@cache  # of sets beyond Latin-1, which take milliseconds to compile
 def _sentence(abbreviation: str, start: str) -> re.Pattern[str]:
     return re.compile(
         r"[.!?…।॥؟۔。！？｡\n](?:"
@@ -56,16 +58,14 @@ def _sentence(abbreviation: str, start: str) -> re.Pattern[str]:
     )
 
 
-_mixed = _sentence(_ABBREVIATION, rf"[^\s{SMALL}.,;:!?)\]]")
-_one_case = _sentence(f"(?i:{_ABBREVIATION})", r"[^\s.,;:!?)\]]")
-
-
 def sentence_of(text: str) -> re.Pattern[str]:
     """Return the border of sentences, list items or paragraphs in a text; the next one starts at the end of a match.
 
     A sentence begins with a capital, where a text has capitals and small letters.
     """
-    return _one_case if text.islower() or text.isupper() else _mixed
+    if text.islower() or text.isupper():
+        return _sentence(f"(?i:{_ABBREVIATION})", r"[^\s.,;:!?)\]]")
+    return _sentence(_ABBREVIATION, rf"[^\s{SMALL}.,;:!?)\]]")
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:

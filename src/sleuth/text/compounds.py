@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sleuth.text import words
 from sleuth.text.runs import has_unspaced, short_parts
@@ -59,8 +58,7 @@ def byte_kinds() -> bytes:
     return bytes(kinds)
 
 
-@dataclass(frozen=True, slots=True)
-class Compounds:
+class Compounds(NamedTuple):
     """Finds the tokens of runs with compounds.
 
     Attributes:

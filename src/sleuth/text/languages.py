@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sleuth.text.words import without_accents
 
@@ -16,8 +15,7 @@ LANGUAGES_VERSION: Final = 3
 """Raised when the terms of any language change: indexes are then analysed again."""
 
 
-@dataclass(frozen=True, slots=True)
-class LanguageRules:
+class LanguageRules(NamedTuple):
     """How words of a language become terms.
 
     Attributes:

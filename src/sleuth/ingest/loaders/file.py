@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from sleuth.errors import LoadError, MissingPackageError
 from sleuth.files import decode
@@ -78,8 +78,7 @@ class FileBytes:
         return text, ({} if encoding == "utf-8" else {"encoding": encoding})
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """A file inside a file.
 
     Attributes:

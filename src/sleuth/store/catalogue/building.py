@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,9 +57,9 @@ class Built:
         self.held = encoded.size > (INLINE_BYTES if most_inline is None else most_inline)
         self.path = folder / f"{encoded.name}{segment_files.SUFFIX}"
         if not self.held:
-            self.encoded = replace(encoded, parts=(b"".join(encoded.parts),))
+            self.encoded = encoded._replace(parts=(b"".join(encoded.parts),))
             return
-        self.encoded = replace(encoded, parts=())  # it may wait long for its commit
+        self.encoded = encoded._replace(parts=())  # it may wait long for its commit
         temporary = self.path.with_suffix(segment_files.TEMPORARY)
         try:
             with opened_folder(folder) as within:

@@ -6,7 +6,6 @@ import mmap
 import os
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from weakref import finalize
 
@@ -35,7 +34,7 @@ def read(folder: Path, name: str, size: int, checksum: int, *, most_rows: Callab
             raise IndexDamagedError(f"{path}: {length} bytes where {size} were written", path=str(path))
         mapped = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
         segment = decode(name, mapped, checksum, most_rows=most_rows)
-        return replace(segment, inode=(status.st_dev, status.st_ino))
+        return segment._replace(inode=(status.st_dev, status.st_ino))
 
 
 def stay_open(folder: Path, segment: Opened) -> int:

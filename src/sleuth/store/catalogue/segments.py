@@ -25,8 +25,7 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,8 +46,7 @@ _MALFORMED = (AttributeError, KeyError, OverflowError, RecursionError, SyntaxErr
 """What reading a header raises that is no header."""
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
+class Encoded(NamedTuple):
     """A segment as bytes, before it is in a file or in the record.
 
     Attributes:
@@ -69,8 +67,7 @@ class Encoded:
     parts: tuple[bytes | memoryview, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(NamedTuple):
     """A segment as it was written, without the deletions since.
 
     Attributes:

@@ -1,11 +1,8 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
 """Reads passages from mapped segments, as `records.pyx` writes them."""
 
-from pydantic_core import from_json
-
 from sleuth.store.passages.records import TABLE
 from sleuth.store.record.values import Row, RecordedPassage
-from sleuth.types import RetrievedItem
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
@@ -40,6 +37,7 @@ cdef enum:
 
 crc_begin(0)
 symbols_begin(TABLE)
+cdef object from_json = None  # imported when a hit is made: an index is written without it
 
 
 cdef inline int64_t unzigzag(uint64_t value) noexcept nogil:
@@ -373,6 +371,8 @@ def items_of(list passages not None, list scores not None):
 
     What comes from an index need not be checked, so the parts of the model are set one by one.
     """
+    from sleuth.types import RetrievedItem
+
     cdef dict passage
     cdef Py_ssize_t i
     cdef list items = []
@@ -407,7 +407,12 @@ cdef object text_of(const Passage* row):
 
 
 cdef object parsed(const Text* text):
-    return {} if text.size < 0 else from_json(PyBytes_FromStringAndSize(text.data, text.size))
+    global from_json
+    if text.size < 0:
+        return {}
+    if from_json is None:
+        from pydantic_core import from_json
+    return from_json(PyBytes_FromStringAndSize(text.data, text.size))
 
 
 cdef object id_of(const Passage* row):

@@ -20,7 +20,7 @@ from sleuth.results import Grade
 from sleuth.surfaces.http.answers import MISSING, Refusal, json_response, problem
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, CurrentCall
-from sleuth.types.rankings import HIDDEN_ERROR
+from sleuth.types.explanations import HIDDEN_ERROR
 from sleuth.types.request import Wire
 
 if TYPE_CHECKING:

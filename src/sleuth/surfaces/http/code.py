@@ -15,7 +15,7 @@ from sleuth.surfaces.http.answers import MISSING, Remarks, remarks_of
 from sleuth.surfaces.http.routes import JsonRouter
 from sleuth.surfaces.http.service import Call, CurrentCall, is_named
 from sleuth.types import Ranking
-from sleuth.types.rankings import HIDDEN_ERROR
+from sleuth.types.explanations import HIDDEN_ERROR
 
 if TYPE_CHECKING:
     from sleuth.code import Navigator, Snapshot
