@@ -15,14 +15,13 @@ from sleuth.errors import IndexDamagedError
 from sleuth.store import DocumentBatch, Json, text_hash
 from sleuth.store.passages.blocks import Passages
 from sleuth.store.passages.records import coded, encode, use_tables
-from sleuth.store.record.batch import DocumentFacts
 from sleuth.store.store import Store
 from sleuth.types import Chunk, RetrievedItem
 from tests.examples import examples
 from tests.store.words import add, put, put_one
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
-FACTS: DocumentFacts = {"metadata": {"x": 1}, "source": "s", "title": "t"}
+FACTS: dict[str, Any] = {"metadata": {"x": 1}, "source": "s", "title": "t"}
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
@@ -45,7 +44,7 @@ def test_whatever_rows_hold(
         writer.delete(list(documents))
         for name, (source, title, metadata, chunks) in documents.items():
             parts = [Chunk(text, 0, len(text), 1, 1, metadata=own) for text, own in chunks]
-            facts: DocumentFacts = {"metadata": metadata, "source": source or "s", "title": title}
+            facts: dict[str, Any] = {"metadata": metadata, "source": source or "s", "title": title}
             put_one(writer, name, text_hash(name), parts, **facts)
     with store.reader() as snapshot:
         for name, (source, title, metadata, chunks) in documents.items():

@@ -43,22 +43,22 @@ PIECE: Final = 1 << 14
 
 def build_columns(metadata: Sequence[Mapping[str, Any]]) -> dict[str, Column]:
     """Return a column for every key that some row has; the rows are in the order of `metadata`."""
-    n = len(metadata)
-    rows_of_key: defaultdict[str, list[int]] = defaultdict(list)
-    values_of_key: defaultdict[str, list[Any]] = defaultdict(list)
-    if isinstance(metadata, Table) and all(map(_are_flat, metadata.columns.values())):
-        rows_of_key.update({key: list(range(n)) for key in metadata.columns})
-        values_of_key.update(zip(metadata.columns, map(list, metadata.columns.values()), strict=True))
+    built: dict[str, Column | None] = {}
+    if isinstance(metadata, Table) and all(
+        map(_are_flat, chain(metadata.columns.values(), metadata.shared.values()))
+    ):
+        for columns, repeats in ((metadata.columns, None), (metadata.shared, np.asarray(metadata.owners))):
+            for key, column in columns.items():
+                built[key] = _column(len(column), list(range(len(column))), list(column), repeats)
     else:
+        rows_of_key: defaultdict[str, list[int]] = defaultdict(list)
+        values_of_key: defaultdict[str, list[Any]] = defaultdict(list)
         for row, values in enumerate(map(leaves, metadata)):
             for key, leaf in values.items():
                 rows_of_key[key].append(row)
                 values_of_key[key].append(leaf)
-    built = {}
-    for key, rows in rows_of_key.items():
-        if (column := _column(n, rows, values_of_key[key])) is not None:
-            built[key] = column
-    return built
+        built |= {key: _column(len(metadata), rows, values_of_key[key]) for key, rows in rows_of_key.items()}
+    return {key: column for key, column in built.items() if column is not None}
 
 
 def _are_flat(values: Sequence[Any]) -> bool:
@@ -68,11 +68,14 @@ def _are_flat(values: Sequence[Any]) -> bool:
     return (kinds - {list, tuple}).union(map(type, chain.from_iterable(lists))) <= _SCALARS
 
 
-def _column(n: int, rows: list[int], values: list[Any]) -> Column | None:
+def _column(
+    n: int, rows: list[int], values: list[Any], repeats: NDArray[np.int64] | None = None
+) -> Column | None:
     """Return the column of a key, None where it has only nulls.
 
     Args:
         values: a scalar or a list of scalars of each of these rows.
+        repeats: the row that each row of the column repeats, shape (rows of the column,); None where each is its own.
     """
     kinds = set(map(type, values))
     if type(None) in kinds:
@@ -94,7 +97,9 @@ def _column(n: int, rows: list[int], values: list[Any]) -> Column | None:
         codes[is_list], lists = distinct_lists(owners, atom_codes[len(scalars) :], len(sequences), first_list)
     codes_of_rows = np.zeros(n, np.min_scalar_type(first_list + len(lists) - 1))
     codes_of_rows[rows] = codes
-    return Column.of(codes_of_rows, integers, floats, strings, lists)
+    return Column.of(
+        codes_of_rows if repeats is None else codes_of_rows[repeats], integers, floats, strings, lists
+    )
 
 
 def _encode(atoms: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64], Strings, NDArray[np.uint32]]:

@@ -28,7 +28,8 @@ from sleuth.errors import LoadError, MissingPackageError
 from sleuth.text.spelling import spellings_near
 
 _SOFT_HYPHEN: Final = "\u00ad"
-_LINE_END: Final = re.compile("[-\u2010](?<=[^\\W\\d_].)\r?\n[ \t]*(?=[^\\W\\d_])")
+_LINE_END: Final = "(?<=[^\\W\\d_].)\r?\n[ \t]*(?=[^\\W\\d_])"
+_LINE_ENDS: Final = {"-": re.compile(f"-{_LINE_END}"), "\u2010": re.compile(f"\u2010{_LINE_END}")}
 """A hyphen between letters at a line end, with the blanks that begin the next line."""
 VOCABULARY = "tokenizers/l2_supercat_tokenizer_config.json"
 WEIGHTS = "weights/l2_supercat_256.safetensors"
@@ -281,8 +282,9 @@ def legible(text: str) -> bytes:
     text = (
         text.lower() if is_ascii else unicodedata.normalize("NFC", text.casefold()).replace(_SOFT_HYPHEN, "")
     )
-    if "-\n" in text or "-\r\n" in text or "\u2010" in text:
-        text = _LINE_END.sub("", text)
+    for hyphen, pattern in _LINE_ENDS.items():
+        if f"{hyphen}\n" in text or f"{hyphen}\r\n" in text:
+            text = pattern.sub("", text)
     return text.encode("utf-8", "replace")  # a lone surrogate has no UTF-8
 
 

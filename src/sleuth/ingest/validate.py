@@ -57,27 +57,19 @@ def prepare(document: Document) -> PreparedDocument:
     id = _named(document)
     try:
         check_text(document.page_content, "page_content")
-        if not document.metadata:
-            digest = hash_of(document.page_content)
-            return PreparedDocument(
-                document, digest if id is None else check_text(id, "id"), digest, None, None, ""
-            )
-        return _with_metadata(document, id)
+        metadata, values, source, title = _checked_metadata(document)
+        digest = hash_of(document.page_content, values)
+        name = digest if id is None else check_text(id, "id")
+        return PreparedDocument(document, name, digest, metadata, source, title)
     except ArgumentError as error:
         raise ArgumentError(f"{error}{in_document(id)}") from error
-
-
-def _with_metadata(document: Document, id: str | None) -> PreparedDocument:
-    metadata, values, source, title = _checked_metadata(document)
-    digest = hash_of(document.page_content, values)
-    return PreparedDocument(
-        document, digest if id is None else check_text(id, "id"), digest, metadata, source, title
-    )
 
 
 def _checked_metadata(document: Document) -> tuple[Json | None, dict[str, str], str | None, str]:
     """Return metadata as the record stores it, the JSON of each value, the source and the title."""
     metadata: Mapping[str, Any] = document.metadata
+    if not metadata:
+        return None, {}, None, ""
     if names := [name for name in metadata if not isinstance(name, str)]:
         raise ArgumentError(f"metadata must have names that are strings, got {names[0]!r}")
     metadata, values = fit_values(metadata, "metadata")

@@ -42,7 +42,8 @@ def language_fingerprint() -> str:
 def languages_of(rows: Rows) -> list[str] | None:
     """Return the code of the language of each row, "" without an analyzer of its own; None if all are ""."""
     if isinstance(rows.metadata, Table):
-        codes = list(rows.metadata.columns.get("language", ()))
+        of_documents = rows.metadata.shared.get("language")
+        codes = [of_documents[owner] for owner in rows.metadata.owners] if of_documents else []
     else:
         codes = [values.get("language") for values in rows.metadata]
     codes = [code if isinstance(code, str) and code in LANGUAGES else "" for code in codes]

@@ -57,14 +57,21 @@ def count(bitmap: Bitmap) -> int:
 
 
 class Table(Sequence[dict[str, Any]]):
-    """Mappings with the same keys, except for null, kept as columns: a mapping is made when it is read."""
+    """Mappings with the same keys, except for null, kept as columns: a mapping is made when it is read.
 
-    def __init__(self, length: int, columns: Mapping[str, Sequence[Any]]) -> None:
-        self._length = length
-        self.columns = columns
+    Attributes:
+        owners: the place of the document of each row, ascending; every document has a row.
+        columns: by key, a value of each row.
+        shared: by other keys, a value of each document.
+    """
+
+    def __init__(
+        self, owners: Sequence[int], columns: Mapping[str, Sequence[Any]], shared: Mapping[str, Sequence[Any]]
+    ) -> None:
+        self.owners, self.columns, self.shared = owners, columns, shared
 
     def __len__(self) -> int:
-        return self._length
+        return len(self.owners)
 
     @overload
     def __getitem__(self, index: int) -> dict[str, Any]: ...
@@ -72,10 +79,11 @@ class Table(Sequence[dict[str, Any]]):
     def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
     def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
         if isinstance(index, slice):
-            return [self[row] for row in range(*index.indices(self._length))]
-        if not -self._length <= index < self._length:
-            raise IndexError(index)
-        return {key: value for key, column in self.columns.items() if (value := column[index]) is not None}
+            return [self[row] for row in range(*index.indices(len(self)))]
+        owner = self.owners[index]
+        values = {key: column[index] for key, column in self.columns.items()}
+        values |= {key: column[owner] for key, column in self.shared.items()}
+        return {key: value for key, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,21 +50,6 @@ class BatchColumn(list[T]):
             self.extend(values)
 
 
-class DocumentFacts(TypedDict, total=False):
-    """Stored facts of a document besides its text.
-
-    Attributes:
-        metadata: JSON values; `source` and `title` need not be repeated in it.
-        source: where it came from; the id where None.
-        has_lines: whether lines of its text are lines of its file; all are 0 else.
-    """
-
-    metadata: Mapping[str, Any] | Json | None
-    source: str | None
-    title: str
-    has_lines: bool
-
-
 class DocumentBatch:
     """Documents with distinct ids and their chunks, in order of arrival.
 
@@ -103,7 +88,15 @@ class DocumentBatch:
         return len(self.ids)
 
     def add(
-        self, id: str, content_hash: str, chunks: Sequence[Chunk], **facts: Unpack[DocumentFacts]
+        self,
+        id: str,
+        content_hash: str,
+        chunks: Sequence[Chunk],
+        *,
+        metadata: Mapping[str, Any] | Json | None = None,
+        source: str | None = None,
+        title: str = "",
+        has_lines: bool = True,
     ) -> None:
         """Add a document.
 
@@ -111,19 +104,19 @@ class DocumentBatch:
             id: any string without lone surrogates.
             content_hash: hex; covers all that is indexed of it (text, title, metadata, how it was cut).
             chunks: in order; may be empty.
-            facts: as of `DocumentFacts`.
+            metadata: JSON values; `source` and `title` need not be repeated in it.
+            source: where it came from; the id where None.
+            has_lines: whether lines of its text are lines of its file; all are 0 else.
 
         Raises:
             ArgumentError: a lone surrogate, a hash that is not hex, metadata that JSON cannot hold. Nothing is added.
         """
         texts = [chunk.text for chunk in chunks]
         check_texts(texts, "chunk text")
-        has_lines, source = facts.get("has_lines", True), facts.get("source")
-        title = facts.get("title", "")
         check_text(id, "id")
         digest, origin = digest_of(content_hash), _origin(id, source, "source")
         heading = check_text(title, "title") or None
-        own_values = _own_metadata(facts.get("metadata"), source, title)
+        own_values = _own_metadata(metadata, source, title)
         columns = (
             [chunk.page for chunk in chunks],
             [chunk.start for chunk in chunks],

@@ -48,7 +48,7 @@ def rows_of(batch: DocumentBatch, keys: Keys) -> Rows:
     for name in sorted({name for fields in batch.fields if fields for name in fields.values}):
         texts[name] = _field(batch, name, "")
     ranks = tie_ranks(batch.ids, batch.chunk_counts())
-    return Rows(keys.chunks, ranks, texts, _metadata(batch, owners))
+    return Rows(keys.chunks, ranks, texts, _metadata(batch))
 
 
 def _field(batch: DocumentBatch, name: str, default: T) -> list[str | T]:
@@ -57,37 +57,35 @@ def _field(batch: DocumentBatch, name: str, default: T) -> list[str | T]:
     return [default if value is None else value.values.get(name, default) for value in fields]
 
 
-def _metadata(batch: DocumentBatch, owners: Sequence[int]) -> Sequence[Mapping[str, Any]]:
+def _metadata(batch: DocumentBatch) -> Sequence[Mapping[str, Any]]:
     """Return what `store.record.metadata.shown` makes of each chunk."""
-    n, documents = len(batch.texts), len(batch.ids)
-    lines, sources = batch.lines.filled(n), batch.sources.filled(documents)
+    n, counts = len(batch.texts), batch.chunk_counts()
+    documents = np.flatnonzero(counts).tolist()  # those with chunks
+    owners = np.repeat(np.arange(len(documents)), counts[documents]).tolist()
+    lines = batch.lines.filled(n)
+    sources = [batch.sources.at(row) or batch.ids[row] for row in documents]
+    shared: dict[str, Sequence[Any]] = {"source": sources}
+    if batch.titles:
+        shared["title"] = [batch.titles.at(row) for row in documents]
     columns: dict[str, Sequence[Any]] = {
-        "source": [sources[row] or batch.ids[row] for row in owners],
         "start_line": [line or None for line in lines],
         "end_line": [
             line + breaks or None for line, breaks in zip(lines, batch.breaks.filled(n), strict=True)
         ],
     }
-    if batch.titles:
-        titles = batch.titles.filled(documents)
-        columns["title"] = [titles[row] for row in owners]
     if batch.pages:
         columns["page"] = batch.pages.filled(n)
     if batch.fields:
         columns["heading"] = _field(batch, "heading", None)
-    metadata = [stored.values if stored else {} for stored in batch.metadata.filled(documents)]
+    metadata = [stored.values if (stored := batch.metadata.at(row)) else {} for row in documents]
     keys = dict.fromkeys(chain.from_iterable(metadata))
-    is_dense = len(keys) * documents <= _SPARSE * sum(map(len, metadata))
-    if is_dense and not batch.own and keys.keys().isdisjoint(columns):
-        for key in keys:
-            column = [values.get(key) for values in metadata]
-            columns[key] = [column[row] for row in owners]
-        return Table(n, columns)
-    rows = list[dict[str, Any]]()
-    for owner, shared in zip(owners, zip(*columns.values(), strict=True), strict=True):
-        values = {key: value for key, value in zip(columns, shared, strict=True) if value is not None}
+    is_dense = len(keys) * len(documents) <= _SPARSE * sum(map(len, metadata))
+    if is_dense and not batch.own and keys.keys().isdisjoint(columns.keys() | shared.keys()):
+        shared |= {key: [values.get(key) for values in metadata] for key in keys}
+        return Table(owners, columns, shared)
+    rows = Table(owners, columns, shared)[:]
+    for owner, values in zip(owners, rows, strict=True):
         values.update(metadata[owner])
-        rows.append(values)
     for values, own_values in zip(rows, batch.own, strict=False):
         if own_values:
             values.update(own_values.values)
