@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import reprlib
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import wraps
 from numbers import Real
@@ -104,6 +105,18 @@ def check_positive(value: Any, argument: str) -> float:
     """
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
         raise ArgumentError(f"{argument} must be a finite number above 0, got {value!r}")
+    return float(value)
+
+
+def check_weight(value: Any, argument: str) -> float:
+    """Return a finite number of 0 and more; booleans are not accepted.
+
+    Raises:
+        ArgumentError: another value.
+    """
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (is_number and 0 <= value <= sys.float_info.max):
+        raise ArgumentError(f"{argument} must be a number of 0 and more, got {value!r}")
     return float(value)
 
 

@@ -123,7 +123,7 @@ def test_an_embedder_of_ones_own_counts(shop: tuple[CodeStorage, str]) -> None:
         assert score == pytest.approx(expected * scale / (1 + expected))
     with pytest.raises(ArgumentError, match="weights must be of keyword, vector, got 'words'"):
         CodeRetriever(storage, own, weights="words=1")
-    with pytest.raises(ArgumentError, match="number of 0 or more"):
+    with pytest.raises(ArgumentError, match="number of 0 and more"):
         CodeRequest(query=query, weights="vector=much")
 
 

@@ -54,20 +54,25 @@ def test_a_class_is_found_at_its_own_line(storage: CodeStorage, repository: str)
     assert (hit.symbol.endswith("Bucket"), hit.start_line) == (True, 1)
 
 
-@pytest.mark.parametrize("strategy", ["keyword", "hybrid"])
-def test_the_second_hit_of_a_file_counts_a_fifth(
-    storage: CodeStorage, repository: str, strategy: str
-) -> None:
-    """The n-th hit of a file stands as if it were the first of the file at n ** 2.3 times its place."""
-    retriever = CodeRetriever(storage, default_embedder())
-    hits = retriever.retrieve("take tokens", repository, strategy=strategy, limit=100)
-    files = list(dict.fromkeys(hit.file_path for hit in hits))
+def test_the_second_hit_of_a_file_counts_six_tenths(storage: CodeStorage, repository: str) -> None:
+    """The n-th hit of a file counts the score of the file / n ** .7."""
     counts = Counter[str]()
     weights = []
-    for hit in hits:
+    for hit in hits_by_words(storage, repository, "take tokens", limit=100):
+        assert hit.explanation is not None
         counts[hit.file_path] += 1
-        weights.append(1 / ((files.index(hit.file_path) + 1) * counts[hit.file_path] ** 2.3))
+        weights.append(hit.explanation.parts[0].value / counts[hit.file_path] ** 0.7)
+    assert max(counts.values()) > 1
     assert weights == sorted(weights, reverse=True)
+
+
+@pytest.mark.parametrize("strategy", ["keyword", "hybrid"])
+def test_the_first_hits_do_not_depend_on_the_limit(
+    storage: CodeStorage, repository: str, strategy: str
+) -> None:
+    """Fewer hits are the first of more, and scores tell the order."""
+    retriever = CodeRetriever(storage, default_embedder())
+    hits = retriever.retrieve("take tokens", repository, strategy=strategy, limit=100)
     scores = [hit.score for hit in hits]
     assert all(lower < score for score, lower in zip(scores, scores[1:], strict=False))
     for limit in range(len(hits)):
@@ -93,11 +98,8 @@ def test_a_frame_puts_its_function_first(storage: CodeStorage, repository: str) 
 
 def test_a_patch_names_the_lines_it_changes(storage: CodeStorage, git: Git) -> None:
     """Gold lines are those that a patch removes, and the line before each that it adds."""
-    git.commit(
-        {
-            "limits/bucket.py": '"""Rate limits."""\n\n\nclass Bucket:\n\n    def take(self, n):\n        return n\n'
-        }
-    )
+    code = '"""Rate limits."""\n\n\nclass Bucket:\n\n    def take(self, n):\n        return n\n'
+    git.commit({"limits/bucket.py": code})
     snapshot = opened(storage, index_path(storage, git.root).repository)
     patch = (
         '--- a/limits/bucket.py\n+++ b/limits/bucket.py\n@@ -1,2 +1,2 @@\n-"""Rate limits."""\n+"""Limits."""\n \n'
@@ -110,10 +112,8 @@ def test_a_patch_names_the_lines_it_changes(storage: CodeStorage, git: Git) -> N
 def test_the_lines_of_a_fix_are_counted_within_a_budget() -> None:
     """Each line is read once, in the order of the hits, and no line beyond the budget counts."""
     gold = {("a.py", 3), ("a.py", 60), ("b.py", 1), ("c.py", 9)}
-    hits = [
-        Span("a.py", 1, 10), Span("a.py", 1, 30), Span("b.py", 1, 20), Span("a.py", 55, 400),
-        Span("c.py", 1, 9),
-    ]  # fmt: skip
+    spans = [("a.py", 1, 10), ("a.py", 1, 30), ("b.py", 1, 20), ("a.py", 55, 400), ("c.py", 1, 9)]
+    hits = [Span(*span) for span in spans]
     assert recalls(hits, gold) == [0.5, 0.75, 1.0]
     assert recalls([Span("a.py", 1, 60)], gold) == [0.25, 0.5, 0.5]
     assert recalls([], gold) == [0.0, 0.0, 0.0]

@@ -8,7 +8,6 @@ Fusion Functions for Hybrid Retrieval", TOIS 2023 (why a convex combination of s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.arguments import check_positive
+from sleuth.arguments import check_positive, check_weight
 from sleuth.compose.methods import RANK_CONSTANT, Method
 from sleuth.compose.pools import best, normalise, unite
 from sleuth.errors import ArgumentError
@@ -157,9 +156,7 @@ def _check(
     for name, weight in (weights or {}).items():
         if name not in weight_by_leg:
             raise ArgumentError(f"weights must name legs among {', '.join(legs)}, got {name!r}")
-        if not 0 <= weight < math.inf:
-            raise ArgumentError(f"weights[{name!r}] must be a number of 0 and more, got {weight!r}")
-        weight_by_leg[name] = weight
+        weight_by_leg[name] = check_weight(weight, f"weights[{name!r}]")
     return np.array(list(weight_by_leg.values()), np.float64)
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from numbers import Real
 from typing import Any
 
-from sleuth.arguments import check_count, check_kind
+from sleuth.arguments import check_count, check_kind, check_weight
 from sleuth.compose.methods import RANK_CONSTANT, Method
 from sleuth.errors import ArgumentError
 
@@ -56,12 +54,11 @@ class Fusion:
         for leg, weight in self.weights.items():
             if not _is_ranking(leg):
                 raise ArgumentError(f"fusion must weigh legs among {', '.join(_legs())}, got {leg!r}")
-            _check_number(f"fusion weight of {leg}", weight)
+            check_weight(weight, f"fusion weight of {leg}")
         if self.tokens is not None:
-            _check_number("tokens", self.tokens)
+            check_weight(self.tokens, "tokens")
         if check_count(self.pool, "pool", least=1) > MOST:
             raise ArgumentError(f"pool must be an int from 1 to {MOST}, got {self.pool!r}")
-        _check_number("rank_constant", self.rank_constant)
         fuse_hits({}, None, self.method, 0, rank_constant=self.rank_constant)
         object.__setattr__(self, "is_default", self.weights is _default_weights())
         if not self.is_default:
@@ -127,12 +124,6 @@ def _legs() -> Sequence[str]:
     from sleuth.engine.legs import ranking_legs
 
     return ranking_legs()
-
-
-def _check_number(name: str, value: Any) -> None:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not (is_number and 0 <= value <= sys.float_info.max):
-        raise ArgumentError(f"{name} must be a number of 0 and more, got {value!r}")
 
 
 @cache

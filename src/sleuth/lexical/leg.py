@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.arguments import check_weight
 from sleuth.errors import ArgumentError
 from sleuth.lexical.by_language import (
     analyzer_of,
@@ -90,14 +91,12 @@ class LexicalLeg(RankingLeg[str | Terms]):
         name: str = "lexical",
     ) -> None:
         self.name = name
-        if not 0 <= k1 < float("inf"):
-            raise ArgumentError(f"k1 must be a number of 0 and more, got {k1!r}")
         if not 0 <= b <= 1:
             raise ArgumentError(f"b must be a number from 0 to 1, got {b!r}")
         self.fields = dict(fields) if fields is not None else {"text": FieldSpec()}
         if not self.fields:
             raise ArgumentError(f"fields must hold at least one field, got {fields!r}")
-        self.k1 = float(k1)
+        self.k1 = check_weight(k1, "k1")
         self.b = float(b)
 
     @classmethod

@@ -18,7 +18,7 @@ from sleuth.types import Explanation
 if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
 
-_STEP: Final = 0.999  # of the score before, so that scores tell the order
+STEP: Final = 0.999  # what a score is at most of the one before, so that scores tell the order
 _LEAST: Final = 0.01  # above 0: a leg ranked it
 _FORMULA = "the greater of words * keyword score / best and similarity, at most .999 times the score of the hit before"
 _CHUNK: Final = (1 << 32) - 1
@@ -107,7 +107,7 @@ def with_fixed_scores(
     for piece, own_keys in zip(pieces, keys, strict=True):
         if piece.explanation.name == "exact":
             yield piece
-            ceiling = piece.score * _STEP
+            ceiling = piece.score * STEP
             continue
         own_words = [word for word, rows in keys_by_word.items() if not rows.isdisjoint(own_keys.tolist())]
         words = sum(idf[word] for word in own_words) / total_idf * by_words.get(piece.file, 0.0) / top_score
@@ -116,4 +116,4 @@ def with_fixed_scores(
         facts = {"words": words, "similarity": similarity}
         explanation = Explanation("scale", score, _FORMULA, facts, (piece.explanation,))
         yield replace(piece, score=score, explanation=explanation)
-        ceiling = score * _STEP
+        ceiling = score * STEP

@@ -199,8 +199,10 @@ def _answers(snapshot: Snapshot, query: str) -> tuple[NDArray[np.float64], list[
 
     question, everywhere = read_query(query), CodeFilter()
     pieces = keyword_search(snapshot, question, _MOST_ANSWERS, everywhere)
+    scores = {piece.file: piece.score for piece in pieces}
+    found = whole_definitions(snapshot, question, pieces, _MOST_ANSWERS, by_words=scores, allowed=everywhere)
     definitions = []
-    for piece in whole_definitions(snapshot, question, pieces, _MOST_ANSWERS, allowed=everywhere):
+    for piece in found:
         symbol = snapshot.detail(snapshot.files[piece.file]).chunks[piece.chunk].symbol
         if symbol >= 0:
             definitions.append((piece.file, symbol))

@@ -234,8 +234,11 @@ def search(
         pieces = fuse(snapshot, {name: pieces[:pool] for name, pieces in counting.items()}, weights)
         pieces += _below(snapshot, pieces, counting, pool)
     nearest = next(iter(similar), None)
+    word_scores = {piece.file: piece.score for piece in answers.get("keyword", ())}
     if "keyword" in answers and (strategy == "keyword" or weights["keyword"]):
-        pieces = whole_definitions(snapshot, question, pieces, k, allowed=allowed, similar=nearest)
+        pieces = whole_definitions(
+            snapshot, question, pieces, k, by_words=word_scores, allowed=allowed, similar=nearest
+        )
     if strategy != "vector":
         pieces = _exact_first(snapshot, query, allowed, pieces)
     if per_file is not None:
@@ -244,7 +247,6 @@ def search(
     pieces = pieces[:k]
     if strategy == "hybrid":
         share_of = None if nearest is None else nearest.share_of
-        word_scores = {piece.file: piece.score for piece in answers.get("keyword", ())}
         pieces = list(with_fixed_scores(snapshot, query, pieces, share_of, word_scores))
     return pieces, report
 
@@ -328,7 +330,7 @@ def _contexts_of(
         at, start, end = chunk.symbol, chunk.start, detail.chunks[piece.chunks[-1]].end
         symbol = detail.symbols[at] if at >= 0 else None
         content = snapshot.lines(file, start, end)
-        context = RetrievedContext(
+        yield RetrievedContext(
             file.path,
             content,
             start,
@@ -343,13 +345,11 @@ def _contexts_of(
             language=file.language,
             symbol=symbol.qualified if symbol is not None else "",
             signature=symbol.signature if symbol is not None else "",
+            related=walker.related(Definition(file, at, symbol), expand)
+            if symbol
+            else {kind: [] for kind in expand},
             explanation=piece.explanation if explain else None,
         )
-        if symbol is not None:
-            context.related = walker.related(Definition(file, at, symbol), expand)
-        else:
-            context.related = {kind: [] for kind in expand}
-        yield context
 
 
 class SnapshotRetriever:
@@ -422,11 +422,10 @@ def _item(snapshot: Snapshot, piece: Piece) -> RetrievedItem:
     metadata = file_metadata(snapshot, file) | chunk_metadata(detail, piece.chunk)
     if chunk.symbol >= 0 and (doc := detail.symbols[chunk.symbol].doc):
         metadata["doc"] = doc
-    item = RetrievedItem(
+    return RetrievedItem(
         id=piece_id(metadata["source"], chunk.start, end, text),
         text=text,
         metadata=metadata,
         score=piece.score,
+        extra={"explanation": piece.explanation},
     )
-    item.extra["explanation"] = piece.explanation
-    return item

@@ -19,13 +19,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sleuth.code.parsing.chunks import unit_at
+from sleuth.code.search.fusion import STEP, Piece
 from sleuth.remote import check_cancelled
 from sleuth.store import LegRequest
 from sleuth.types import Explanation
 
 if TYPE_CHECKING:
     from sleuth.code.search.filters import CodeFilter
-    from sleuth.code.search.fusion import Piece
     from sleuth.code.search.query import Query
     from sleuth.code.search.vectors import Similar
     from sleuth.code.snapshots.snapshot import Snapshot
@@ -34,18 +34,16 @@ WEIGHTS: Final = {"text": 2.0, "symbol": 1.0, "frame": 1.0, "size": 1.5}
 """Of the facts about a definition (docs/decisions/whole-definitions.md)."""
 _LONG: Final = 200
 """Lines from which on `size` grows no more."""
-_DEPTH: Final = 2.3
-"""The n-th hit of a file counts 1 / (place of the file * n^2.3): after the best of four files comes the second of the
-first. With 2 the first five hits are the same ones."""
-_STEP: Final = 0.999
-"""What a score is at most of the one before, so that scores tell the order."""
+_DEPTH: Final = 0.7
+"""The n-th hit of a file counts the score of the file by its words / n^.7: one far above the next shows more of its
+definitions before it (docs/decisions/whole-definitions.md)."""
 _FORMULA: Final = (
     "score of the file * (1/2 + 1/2 * share of its best definition), at most .999 times the score before"
 )
 
 
 class _RankedUnit(NamedTuple):
-    """A definition of a file by its chunks: what it is worth there, and why."""
+    """A definition of a file by its chunks: what it is file_score there, and why."""
 
     value: float
     unit: range
@@ -58,6 +56,7 @@ def whole_definitions(
     pieces: Sequence[Piece],
     k: int,
     *,
+    by_words: Mapping[int, float],
     allowed: CodeFilter,
     similar: Similar | None = None,
 ) -> list[Piece]:
@@ -65,6 +64,7 @@ def whole_definitions(
 
     Args:
         pieces: best first; they tell the order of files.
+        by_words: score of the keyword leg by file.
         similar: of the vector leg, for files that hold no word of the query.
     """
     piece_of_file = {piece.file: piece for piece in reversed(pieces)}
@@ -76,19 +76,21 @@ def whole_definitions(
     for name, field in (("text", "context"), ("symbol", "symbol")) if query.terms and files else ():
         found = searcher.pool({field: query.terms}, LegRequest(len(keys), allowed=masks))
         scores[name] = dict(zip(found.keys.tolist(), found.scores.tolist(), strict=True))
-    ranking: list[tuple[float, int, _RankedUnit, Piece, float]] = []
-    for place, file in enumerate(files, 1):
+    ranking: list[tuple[float, _RankedUnit, Piece, float]] = []
+    file_score = max(by_words.values(), default=1.0)
+    for file in files:
         check_cancelled()
+        file_score = min(file_score, by_words.get(file, file_score))  # never more than a better file's
         piece = piece_of_file[file]
         answers = _definitions_of(snapshot, query, piece, scores, allowed=allowed, similar=similar)
         peak = (answers[0].value if answers else 0.0) or 1.0
         for n, answer in enumerate(answers, 1):
-            ranking.append((1 / (place * n**_DEPTH), -place, answer, piece, answer.value / peak))
-    ranking.sort(key=lambda item: item[:2], reverse=True)
+            ranking.append((file_score / n**_DEPTH, answer, piece, answer.value / peak))
+    ranking.sort(key=lambda item: -item[0])  # equal ones as the files come
     hits: list[Piece] = []
-    for _, _, answer, piece, share in ranking:
+    for _, answer, piece, share in ranking:
         score = piece.score * (0.5 + 0.5 * share)
-        score = min(score, _STEP * hits[-1].score) if hits else score
+        score = min(score, STEP * hits[-1].score) if hits else score
         facts, unit = {"share": share, **answer.facts}, answer.unit
         why = Explanation("definition", score, _FORMULA, facts, (piece.explanation,))
         hits.append(replace(piece, chunk=unit[0], parts=len(unit), score=score, explanation=why))

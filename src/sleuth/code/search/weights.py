@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Final
 
-from sleuth.arguments import check_kind
+from sleuth.arguments import check_kind, check_weight
 from sleuth.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ def read_weights(weights: Mapping[str, float] | str | None) -> dict[str, float]:
     """Return the weights of legs that a mapping or a text such as "keyword=1,vector=0.25" names.
 
     Raises:
-        ArgumentError: an unknown leg, or a weight that is not a number of 0 or more.
+        ArgumentError: an unknown leg, or a weight that is not a number of 0 and more.
     """
     values: Mapping[str, Any] | str = {} if weights is None else weights
     if isinstance(values, str):
@@ -34,9 +32,7 @@ def read_weights(weights: Mapping[str, float] | str | None) -> dict[str, float]:
     for name, value in values.items():
         if name not in LEGS:
             raise ArgumentError(f"weights must be of {', '.join(LEGS)}, got {name!r}")
-        is_number = isinstance(value, Real) and not isinstance(value, bool)
-        if not is_number or not 0 <= float(value) < math.inf:
-            raise ArgumentError(f"weights[{name!r}] must be a number of 0 or more, got {value!r}")
+        check_weight(value, f"weights[{name!r}]")
     return dict(values)
 
 
