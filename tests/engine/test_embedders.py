@@ -53,6 +53,17 @@ def documents(word: str, n: int = 3) -> list[Document]:
     return [Document(f"{word}{i} {word}", id=f"{word}{i}") for i in range(n)]
 
 
+def new_index(folder: Path, embedder: HashEmbedder) -> Engine:
+    """Return a new index of three documents."""
+    engine = Engine.open(folder / "i", create=True, embedder=embedder)
+    engine.add(documents("alpha"))
+    return engine
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def test_a_cheap_embedder_embeds_within_the_commit(tmp_path: Path) -> None:
     """A cheap embedder leaves nothing to embed later and has no cache; another one has both."""
     for embedder, is_cheap in ((Cheap(), True), (Changing(8), False)):
@@ -77,8 +88,7 @@ def test_tokens_are_matched_where_the_embedder_gives_them(tmp_path: Path) -> Non
 def test_vectors_of_another_length_are_refused(tmp_path: Path) -> None:
     """The error names both lengths, nothing is mixed, and the lexical leg still answers."""
     embedder = Changing(8)
-    with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
-        engine.add(documents("alpha"))
+    with new_index(tmp_path, embedder) as engine:
         embedder.dimension = 16
         with pytest.raises(EmbeddingError, match=r"8 dimensions.*got 16 from 'changing'.*--re-embed"):
             engine.add(documents("beta"))
@@ -93,8 +103,7 @@ def test_vectors_of_another_length_are_refused(tmp_path: Path) -> None:
 def test_an_index_of_mixed_vectors_is_reported(tmp_path: Path) -> None:
     """With segments of two vector lengths, the lexical leg answers, check reports them, and merging refuses."""
     embedder = Changing(8)
-    with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
-        engine.add(documents("alpha"))
+    with new_index(tmp_path, embedder) as engine:
         embedder.dimension = 16
         with pytest.raises(EmbeddingError):
             engine.add(documents("beta"))
@@ -116,8 +125,7 @@ def test_an_index_of_mixed_vectors_is_reported(tmp_path: Path) -> None:
 def test_vectors_made_later_are_found(tmp_path: Path) -> None:
     """A query between a failed and a later embedding hides no vector, in no open engine."""
     embedder = Changing(8)
-    with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
-        engine.add(documents("alpha"))
+    with new_index(tmp_path, embedder) as engine:
         embedder.down = EmbeddingError("no answer", service="changing")
         with pytest.raises(EmbeddingError):
             engine.add(documents("beta"))
@@ -133,8 +141,7 @@ def test_vectors_made_later_are_found(tmp_path: Path) -> None:
 def test_another_embedder_on_request(tmp_path: Path) -> None:
     """`re_embed` replaces embedder and vectors in one step; without it, the error says how."""
     old, new = HashEmbedder(8, "old"), HashEmbedder(16, "new")
-    with Engine.open(tmp_path / "i", create=True, embedder=old) as engine:
-        engine.add(documents("alpha"))
+    new_index(tmp_path, old).close()
     with pytest.raises(EmbedderMismatchError, match=r"Engine\.open\(path, embedder=\.\.\., re_embed=True\)"):
         Engine.open(tmp_path / "i", embedder=new)
     with Engine.open(tmp_path / "i", embedder=new, re_embed=True) as engine:
@@ -155,16 +162,14 @@ def test_another_embedder_on_request(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "i" / "segments").iterdir()] == []
 
 
-@pytest.mark.parametrize("same", [True, False])
-def test_an_embedder_that_does_not_answer_replaces_none(tmp_path: Path, same: bool) -> None:
+@pytest.mark.parametrize("fingerprint", ["changing", "another"])
+def test_an_embedder_that_does_not_answer_replaces_none(tmp_path: Path, fingerprint: str) -> None:
     """`re_embed` requests one vector before it deletes any."""
     embedder = Changing(8)
-    with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
-        engine.add(documents("alpha"))
+    new_index(tmp_path, embedder).close()
     down = Changing(8)
     down.down = EmbeddingError("no answer", service="changing")
-    if not same:
-        down.fingerprint = "another"
+    down.fingerprint = fingerprint
     with pytest.raises(EmbeddingError, match="no answer"):
         Engine.open(tmp_path / "i", embedder=down, re_embed=True)
     with Engine.open(tmp_path / "i", embedder=embedder) as engine:
@@ -174,8 +179,7 @@ def test_an_embedder_that_does_not_answer_replaces_none(tmp_path: Path, same: bo
 def test_a_model_that_changed_is_embedded_again(tmp_path: Path) -> None:
     """`re_embed` with the same embedder deletes its cached vectors too."""
     embedder = Changing(8)
-    with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
-        engine.add(documents("alpha"))
+    new_index(tmp_path, embedder).close()
     embedder.dimension = 16
     with Engine.open(tmp_path / "i", embedder=embedder, re_embed=True) as engine:
         engine.add(documents("beta"))
@@ -205,14 +209,9 @@ def test_a_kill_while_embedders_change_leaves_one_in_force(
 ) -> None:
     """If the commit of a change fails, nothing of it is visible; otherwise all of it is."""
     old, new = HashEmbedder(8, "old"), HashEmbedder(16, "new")
-    with Engine.open(tmp_path / "i", create=True, embedder=old) as engine:
-        engine.add(documents("alpha"))
-
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
-
+    new_index(tmp_path, old).close()
     with monkeypatch.context() as kill:
-        kill.setattr("sleuth.store.catalogue.manifest.purge_tombstones", killed)
+        kill.setattr("sleuth.store.catalogue.manifest.purge_tombstones", interrupt)
         with pytest.raises(KeyboardInterrupt):
             Engine.open(tmp_path / "i", embedder=new, re_embed=True)
     with Engine.open(tmp_path / "i", embedder=old) as engine:
@@ -235,13 +234,9 @@ def test_ctrl_c_while_embedding_keeps_what_was_made(tmp_path: Path) -> None:
     write(tmp_path / "docs", {f"{i}.txt": f"text number {i}" for i in range(10)})
     embedder = HashEmbedder()
     embedder.batch_size = 4  # type: ignore[attr-defined]
-
-    def stop(count: int, total: int) -> None:
-        raise KeyboardInterrupt
-
     with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
         with pytest.raises(IndexInterrupted) as caught:
-            engine.index([tmp_path / "docs"], embedding=stop)
+            engine.index([tmp_path / "docs"], embedding=interrupt)
         assert caught.value.report.interrupted
         assert caught.value.report.documents == 10
         embedder.calls.clear()
@@ -251,8 +246,7 @@ def test_ctrl_c_while_embedding_keeps_what_was_made(tmp_path: Path) -> None:
 
 def test_searchers_are_kept_while_rows_and_segments_are(tmp_path: Path) -> None:
     """A commit of cached vectors does not make queries rebuild their searchers; an add of many rows makes new ones."""
-    with Engine.open(tmp_path / "i", create=True, embedder=HashEmbedder()) as engine:
-        engine.add(documents("alpha"))
+    with new_index(tmp_path, HashEmbedder()) as engine:
         engine.retrieve("alpha")
         before = newest(engine)
         assert engine.backend.vector_cache is not None

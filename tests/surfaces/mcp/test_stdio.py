@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,9 @@ import pytest
 from sleuth.surfaces.mcp.http import mcp_extension
 from tests.commands import python
 from tests.surfaces.http.conftest import serving
+
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+ACCEPT = {"accept": "application/json, text/event-stream"}
 
 
 def test_a_client_over_pipes(quiet_project: Path) -> None:
@@ -51,17 +55,18 @@ def test_a_client_over_pipes(quiet_project: Path) -> None:
     assert answer["results"]
 
 
-def test_the_process_ends_with_its_input(quiet_project: Path) -> None:
-    """When the agent closes the pipe, the server exits and prints nothing."""
-    result = subprocess.run(
-        [sys.executable, "-m", "sleuth", "mcp"], cwd=quiet_project, stdin=subprocess.DEVNULL,
-        capture_output=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
+@pytest.mark.parametrize(("is_ctrl_c", "code"), [(False, 0), (True, 130)])
+def test_the_process_ends(quiet_project: Path, is_ctrl_c: bool, code: int) -> None:
+    """When the agent closes the pipe, or by Ctrl-C while it is open, the server exits and prints nothing."""
+    command, pipe = [sys.executable, "-m", "sleuth", "mcp"], subprocess.PIPE
+    with subprocess.Popen(command, cwd=quiet_project, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        process.stdin.write(json.dumps(PING).encode() + b"\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["result"] == {}
+        process.send_signal(signal.SIGINT) if is_ctrl_c else process.stdin.close()
+        assert (process.wait(60), process.stdout.read(), process.stderr.read()) == (code, b"", b"")
 
-
-PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-ACCEPT = {"accept": "application/json, text/event-stream"}
 
 STARTED = """
 import asyncio, sys

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
 
@@ -60,10 +60,10 @@ def build_server(
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tools = tools_of(context)
         try:
-            text = await run(context, tools.call, params.name, params.arguments or {})
+            text, is_error = await run(context, tools.call, params.name, params.arguments or {}), False
         except (SleuthError, TypeError) as error:
-            return types.CallToolResult(content=[_text(str(error))], is_error=True)
-        return types.CallToolResult(content=[_text(text)])
+            text, is_error = str(error), True
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=is_error)
 
     return Server(
         "sleuth",
@@ -75,16 +75,12 @@ def build_server(
     )
 
 
-def _text(text: str) -> types.TextContent:
-    return types.TextContent(type="text", text=text)
-
-
 LIMIT = "MAX_MCP_OUTPUT_TOKENS"
 """Environment variable with which agents limit the answers of all servers."""
 
 
 def serve_stdio(workspace: Workspace) -> None:
-    """Answer one client over standard input and output, until the input ends."""
+    """Answer one client over standard input and output, until the input ends or Ctrl-C is pressed."""
 
     async def serve() -> None:
         from mcp.server.stdio import stdio_server
@@ -97,7 +93,8 @@ def serve_stdio(workspace: Workspace) -> None:
             await server.run(incoming, outgoing, server.create_initialization_options())
 
     try:
-        anyio.run(serve)
+        # In a thread that Ctrl-C does not wait for: what reads the input ends with the input alone.
+        asyncio.run(in_thread(lambda: asyncio.run(serve())))
     finally:
         workspace.close()
 
