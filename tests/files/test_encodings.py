@@ -63,8 +63,11 @@ def test_languages(language: str, times: int) -> None:
 def test_a_few_words_of_western_europe(text: str) -> None:
     """One accent among ASCII is Western European, not Chinese or UTF-16."""
     assert decode(text.encode("latin-1")) == (text, "cp1252")
-    for encoding, words in (("cp1250", "wysłała już"), ("cp1250", "elérhető"), ("cp1254", "başarılı")):
-        assert decode(words.encode(encoding)) == (words, encoding)  # no word of Western Europe is "baþarýlý"
+    cases = {"wysłała już": "cp1250", "elérhető": "cp1250", "začetek": "cp1250", "başarılı": "cp1254"}
+    for words, encoding in (
+        cases | {"meklēšana tīklā": "cp1257"}
+    ).items():  # no word of the West is "baþarýlý"
+        assert decode(words.encode(encoding)) == (words, encoding)
 
 
 def test_a_damaged_sign_in_a_legacy_encoding() -> None:
