@@ -37,7 +37,7 @@ ALLOWED: dict[str, set[str]] = {
     "types": {"errors", "arguments"},
     "results": {"errors", "types"},
     "protocols": {"types", "filters"},
-    "filters": {"errors"},
+    "filters": {"errors", "arguments"},
     **dict.fromkeys(("settings", "remote", "files", "hooks"), BASE),
     "text": BASE | {"files"},
     "store": BASE | {"filters", "settings", "text"},
@@ -84,10 +84,6 @@ def import_statements(path: Path) -> tuple[Import, ...]:
     return tuple(_import_statements(ast.parse(path.read_text("utf8")), for_types=False))
 
 
-BY_NAME = {"import_module"}
-"""Functions that import the module whose name they are given."""
-
-
 def _import_statements(node: ast.AST, *, for_types: bool) -> Iterator[Import]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.ImportFrom):
@@ -105,7 +101,7 @@ def _import_statements(node: ast.AST, *, for_types: bool) -> Iterator[Import]:
 def _imports_by_name(call: ast.Call) -> Iterator[Import]:
     """Yield what a call imports; where a part of the name is chosen at run time, all modules that begin alike."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    if name not in BY_NAME:
+    if name != "import_module":
         return
     for argument in call.args:
         parts = argument.values if isinstance(argument, ast.JoinedStr) else [argument]

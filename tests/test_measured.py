@@ -9,8 +9,6 @@ HOME = Path(__file__).parents[1]
 PAGES = sorted((HOME / "docs" / "measured").glob("*.md"))
 COMMAND = re.compile(r"`+(python -m |python tools/|make |sleuth )")
 SCRIPT = re.compile(r"\bpython (?:-m (benchmarks[\w.]*)|(tools/\w+\.py))")
-RECKONED = {"On paper"}
-"""Headings of tables that are worked out from others; their text says from which."""
 
 
 def sections(text: str) -> list[tuple[tuple[str, ...], str]]:
@@ -26,11 +24,11 @@ def sections(text: str) -> list[tuple[tuple[str, ...], str]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_every_table_has_its_command(page: Path) -> None:
-    """The section of a table, or one that it belongs to, names a command."""
+    """The section of a table, or one that it belongs to, names a command; "On paper" is worked out from others."""
     parts = sections(page.read_text("utf8"))
     commands = {headings for headings, text in parts if COMMAND.search(text)}
     for headings, text in parts:
-        if re.search(r"^\|[-| :]+\|$", text, re.MULTILINE) and headings[-1] not in RECKONED:
+        if re.search(r"^\|[-| :]+\|$", text, re.MULTILINE) and headings[-1] != "On paper":
             above = {headings[:depth] for depth in range(1, len(headings) + 1)}
             assert above & commands, f"{page.name}: no command for the table of {headings[-1]!r}"
 

@@ -47,7 +47,6 @@ SWAPPED: dict[type[ast.AST], str] = {
     ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is", ast.Add: "-", ast.Sub: "+", ast.Mult: "//",
     ast.FloorDiv: "*", ast.And: "or", ast.Or: "and",
 }  # fmt: skip
-SHOWN = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.And: "and", ast.Or: "or"}
 
 
 class Mutant(NamedTuple):

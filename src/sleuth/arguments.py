@@ -97,6 +97,11 @@ def check_count(value: Any, argument: str = "k", *, least: int = 0, most: int | 
     return number
 
 
+def fits_int64(value: int) -> bool:
+    """Return whether an integer has at most 64 bits."""
+    return -(2**63) <= value < 2**63
+
+
 def check_positive(value: Any, argument: str) -> float:
     """Return a finite number above 0, such as seconds; booleans are not accepted.
 

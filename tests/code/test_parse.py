@@ -141,14 +141,10 @@ def test_languages_by_name_and_extension() -> None:
         languages_named("klingon")
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252", "cp1251", "shift-jis"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
 def test_encodings(encoding: str) -> None:
     """A source file is decoded as a document is, and stored as UTF-8; data in it does not make it minified."""
-    words = {
-        "cp1251": "# Быстрая бурая лиса перепрыгивает через ленивую собаку",
-        "shift-jis": "# 日本語の文章",
-    }
-    source = words.get(encoding, "# Größe und Übermut") + f"\nx = '{'Q1k' * 9_000}'\n"
+    source = f"# Größe und Übermut\nx = '{'Q1k' * 9_000}'\n"
     analysed = analyse.analyse("a.py", source.encode(encoding))
     assert (analysed.skip, analysed.texts["body"]) == ("", source)
     assert analyse.analyse("a.py", b"'\r'\r\na=1\r\n").chunk_texts["body"] == ["'\r'\na=1"]

@@ -3,7 +3,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
-from functools import partial
 from typing import Any
 
 import pytest
@@ -98,16 +97,6 @@ def test_abandoned() -> None:
     assert results == {"quick": [2]}
     assert [r.status for r in reports] == ["abandoned", "ok"]
     assert reports[0].error == "no answer within 2 s"
-
-
-def test_max_slices() -> None:
-    """Only the first `max_slices` run; the others are reported as skipped."""
-    ran: list[str] = []
-    slices: dict[str, Callable[[], None]] = {name: partial(ran.append, name) for name in "abc"}
-    _, reports = run_slices(slices, max_slices=2)
-    assert sorted(ran) == ["a", "b"]
-    assert [r.status for r in reports] == ["ok", "ok", "skipped"]
-    assert reports[2].error == "max_slices is 2"
 
 
 def test_context_variables() -> None:

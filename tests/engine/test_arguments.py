@@ -23,8 +23,6 @@ def test_paths_of_an_index(path: Any) -> None:
     ("settings", "message"),
     [
         (7, "settings must be IndexSettings or a mapping of names to values, got 7"),
-        ("plain", "settings must be IndexSettings or a mapping .*, got 'plain'"),
-        (["embedder"], "settings must be"),
         ({"analyzer": "klingon"}, "analyzer must be one of .*, got 'klingon'"),
         ({"chunk_size": 10**12}, "chunk_size must be from 8 to 1,000,000, got 1000000000000"),
         ({"k1": math.inf}, "k1 must be 0 or more, got inf"),
@@ -65,7 +63,6 @@ def test_a_small_chunk_size_takes_its_overlap_along(tmp_path: Path) -> None:
         ([Document("x", 5, id="a")], "metadata must be a mapping, got 5, in the document 'a'"),  # type: ignore[arg-type]
         ([Document(None, id="a")], "page_content must be a string, got None, in the document 'a'"),  # type: ignore[arg-type]
         ([Document("x", {1: 2}, id="a")], "names that are strings, got 1, in the document 'a'"),  # type: ignore[dict-item]
-        ([Document("x", {1: 2, "b": 3}, id="a")], "names that are strings, got 1, in"),  # type: ignore[dict-item]
         ([Document("x", {"n": math.inf}, id="a")], "a JSON value, .*, in the document 'a'"),
         ([Document("x", id="")], "id .* must be a string that is not blank"),
         ([Document("x", {"source": 3})], "must be a string that is not blank, got 3"),

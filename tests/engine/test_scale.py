@@ -102,17 +102,13 @@ def test_each_plausible_kind_has_one_of_the_first_places(texts: Mapping[str, lis
     query = "ledger order card"
     with Sources({name: shelf(name, some) for name, some in texts.items()}) as sources:
         hits = sources.retrieve(query, 50, explain=True)
-        alone = {hit.metadata["source_type"] for hit in hits if is_plausible(hit, hits)}
+        least = scale.PLAUSIBLE * max((hit.score or 0.0 for hit in hits[:1]), default=0.0)
+        alone = {hit.metadata["source_type"] for hit in hits if 0 < (hit.score or 0.0) >= least}
         top = {hit.metadata["source_type"] for hit in hits[: scale.PLACES]}
         assert len(top & alone) == min(len(alone), scale.PLACES)
         for k in range(1, 6):
             shorter = sources.retrieve(query, k)
             assert [hit.id for hit in shorter] == [hit.id for hit in hits[:k]]
-
-
-def is_plausible(hit: RetrievedItem, hits: Ranking) -> bool:
-    """Return whether a hit has a fifth of the best score, by its own words or because it was raised."""
-    return (hit.score or 0.0) > 0 and (hit.score or 0.0) >= scale.PLAUSIBLE * (hits[0].score or 0.0)
 
 
 def test_an_implausible_kind_has_no_place() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from sleuth import ArgumentError, Document, Engine
-from sleuth.ingest import FileFormat, ReadOptions, documents
+from sleuth.files import FileFormat
+from sleuth.ingest import ReadOptions, documents
 from sleuth.ingest.reports import IndexInterrupted
 from sleuth.store import Writer
 from tests.code.conftest import write

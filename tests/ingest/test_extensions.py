@@ -11,7 +11,8 @@ import pytest
 
 from sleuth import ArgumentError, Chunk, Document, Engine
 from sleuth.cluster import ShardedEngine
-from sleuth.ingest import FileFormat, chunks_at
+from sleuth.files import FileFormat
+from sleuth.ingest import chunks_at
 from sleuth.protocols import DocumentChunker
 from tests.code.conftest import write
 

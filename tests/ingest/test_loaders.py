@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from sleuth import Engine
+from sleuth.files import FileFormat
 from sleuth.files.formats import BUILT_IN
-from sleuth.ingest import FileFormat, ReadOptions, read
+from sleuth.ingest import ReadOptions, read
 from sleuth.ingest.extraction import name_columns
 from sleuth.ingest.loaders import FileBytes, registry
 from sleuth.ingest.loaders.registry import kind_of

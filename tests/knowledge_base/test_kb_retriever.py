@@ -83,6 +83,7 @@ class TestSlices:
         assert names[:4] == ["filtered", "unfiltered", "filtered (DSOTHER000)", "unfiltered (DSOTHER000)"]
         assert names[4] == "filtered (rewrite 1)" and names[-1] == "unfiltered (DSOTHER000, rewrite 1)"
         assert [part.status for part in retriever.last_report] == ["ok"] * most + ["skipped"] * (8 - most)
+        assert {part.error for part in retriever.last_report[most:]} <= {f"max_slices is {most}"}
 
     def test_more_data_sources(self, server: BedrockServer, runtime: Any) -> None:
         """Each data source has its own request, and results come from all of them."""

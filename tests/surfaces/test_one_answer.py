@@ -3,7 +3,7 @@
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
@@ -116,9 +116,6 @@ class Answer(NamedTuple):
 
     ids: list[str]
     notes: list[str]
-
-
-Door = Callable[[Question], Answer]
 
 
 class Place(NamedTuple):

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.arguments import fits_int64
 from sleuth.columns.column import (
     BARE,
     FALSE,
@@ -31,7 +32,6 @@ from sleuth.columns.column import (
     utf8,
 )
 from sleuth.filters.match import comparable, leaves
-from sleuth.filters.tree import fits_int64
 from sleuth.store import IN_MEMORY, Scratch, require
 from sleuth.store.legs.leg import Table
 

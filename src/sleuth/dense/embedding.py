@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.errors import EmbedderMismatchError, EmbeddingError
+from sleuth.errors import EmbeddingError
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.store import CachedForm, EncodingCache, SegmentView, batches_of, encode_once
@@ -100,16 +100,6 @@ def embed_texts(
         texts, embed, form, read=read, write=lambda vector: vector.tobytes(), progress=progress
     )
     return np.stack(vectors)
-
-
-def check_embedder(recorded: str, current: str, *, path: str = "") -> None:
-    """Raises EmbedderMismatchError where an index was made with another embedder than the one given."""
-    if recorded != current:
-        raise EmbedderMismatchError(
-            f"embedder must be {recorded!r}, with which this index was made, got {current!r}; "
-            f"to change it, embed everything again: sleuth index --re-embed",
-            path=path,
-        )
 
 
 def mixed(embedder: str, recorded: int, current: int) -> EmbeddingError:

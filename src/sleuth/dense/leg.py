@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense import codes, lists
-from sleuth.dense.embedding import Progress, Reading, TokenEmbedder, check_embedder, dimension_of, embed_texts
+from sleuth.dense.embedding import Progress, Reading, TokenEmbedder, dimension_of, embed_texts
 from sleuth.dense.encoding import PIECE, encode
 from sleuth.dense.search import DenseSearcher
-from sleuth.errors import EmbeddingError
+from sleuth.errors import EmbedderMismatchError, EmbeddingError
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.store import (
@@ -238,7 +238,12 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
 
     def check(self, view: SegmentView) -> None:
         """Raises EmbedderMismatchError where another embedder made this segment."""
-        check_embedder(str(view.meta["embedder"]), self.embedder.fingerprint)
+        recorded, current = str(view.meta["embedder"]), self.embedder.fingerprint
+        if recorded != current:
+            raise EmbedderMismatchError(
+                f"embedder must be {recorded!r}, with which this index was made, got {current!r}; "
+                "to change it, embed everything again: sleuth index --re-embed"
+            )
 
     def validate(self, data: SegmentData, n: int, *, full: bool = False) -> None:
         """Refuse arrays that this leg cannot have made; raises ValueError."""

@@ -48,7 +48,7 @@ def open_index(path: str | Path, options: OpenOptions) -> tuple[Store, Embedder 
     legs = open_legs(of_new)  # refuses an unknown analyzer or leg before there is a file
     creates = options.create and not Store.is_at(path)
     model = _model_of_new(path, of_new, legs, options) if creates else None
-    store = _open_store(path, of_new, options.create)
+    store = _open_store(path, of_new, creates)
     try:
         kept = {k: v for k, v in named.items() if not (options.re_embed and k == "embedder")}
         check_settings(kept, store.settings, store.path)

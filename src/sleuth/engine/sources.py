@@ -133,40 +133,31 @@ class Sources(Answering):
                     f"{name} must be left out where other sources than docs are searched, got {value!r}; "
                     'sources ["docs"] searches the documents alone'
                 )
-        shared = replace(request, sort=None, collapse=None, recency=None, boost=None)
-        reranking, arrangement = NOT_RERANKED, request.arrangement
+        reranking = NOT_RERANKED
         if request.rerank is not None:
             deadline = None if request.deadline is None else Deadline(request.deadline)
             reranking = Reranking.of(request, deadline, None if self.engine is None else self.engine.backend)
-            shared = replace(shared, rerank="")  # no source reranks its own hits
         k = request.k
-        if arrangement is not None:
+        if request.arrangement is not None:
             k = POOL  # what is arranged does not depend on k
         elif reranking.depth:
             k = max(k + WINDOW, reranking.depth)
         elif len(names) > 1:
             k = max(k, _TOGETHER)
+        rerank = None if request.rerank is None else ""  # no source reranks its own hits
+        shared = replace(request, sort=None, collapse=None, recency=None, boost=None, rerank=rerank)
         ranking = self._ask(names, shared, k)
-        items, notes = ranking.items, [*ranking.notes]
-        if reranking.depth and request.k:
-            is_english = are_english(request.query, items[: reranking.depth])
-            reranked = reranking.apply(request.query, items, is_english=is_english)
-            items, notes = tuple(reranked.items), [*notes, *reranked.notes]
-        if arrangement is not None:
-            if arrangement.sort:
-                notes.append(f"sorted: the best {len(items):,} results of {', '.join(names)}")
-            arranged = arrangement.apply(NotedItems(items, notes))
-            items, notes = tuple(arranged.items), [*arranged.notes]
+        items, notes = _in_order(ranking, request, reranking, names)
+        chosen: Sequence[RetrievedItem] = items[: request.k]
         if len(names) > 1:
-            is_whole = arrangement is not None or reranking.depth > 0 or len(items) < k
+            is_whole = request.arrangement is not None or reranking.depth > 0 or len(items) < k
             all_items = cache(lambda: items if is_whole else self._ask(names, shared, POOL).items)
 
             def items_at(places: range) -> Sequence[RetrievedItem]:
                 return (items if places.stop <= len(items) else all_items())[places.start : places.stop]
 
-            chosen = choose(items[: request.k], request.k, items_at, **request.variety())
-            return Ranking(chosen, ranking.parts, notes)
-        return Ranking(items[: request.k], ranking.parts, notes)
+            chosen = choose(chosen, request.k, items_at, **request.variety())
+        return Ranking(chosen, ranking.parts, notes)
 
     def _ask(self, names: Sequence[str], request: SearchRequest, k: int) -> Ranking:
         """Return the best `k` items of these sources, which are asked at the same time, on one scale."""
@@ -269,6 +260,20 @@ class Sources(Answering):
 
     def __repr__(self) -> str:
         return f"Sources({', '.join(self.retrievers)})"
+
+
+def _in_order(ranking: Ranking, request: SearchRequest, reranking: Reranking, names: list[str]) -> NotedItems:
+    """Return the hits of sources, reranked and arranged as a request says."""
+    items, notes = ranking.items, [*ranking.notes]
+    if reranking.depth and request.k:
+        is_english = are_english(request.query, items[: reranking.depth])
+        reranked = reranking.apply(request.query, items, is_english=is_english)
+        items, notes = tuple(reranked.items), [*notes, *reranked.notes]
+    if request.arrangement is None:
+        return NotedItems(items, notes)
+    if request.arrangement.sort:
+        notes.append(f"sorted: the best {len(items):,} results of {', '.join(names)}")
+    return request.arrangement.apply(NotedItems(items, notes))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final, TypeGuard
 
+from sleuth.arguments import fits_int64
 from sleuth.errors import FilterError
 from sleuth.filters.text import negation_refused, to_text
 from sleuth.filters.tree import (
@@ -28,7 +29,6 @@ from sleuth.filters.tree import (
     Operator,
     Or,
     Scalar,
-    fits_int64,
     negations_inward,
 )
 

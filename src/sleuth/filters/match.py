@@ -32,7 +32,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from sleuth.filters.tree import And, Compare, Filter, Not, Or, Scalar, fits_int64, negations_inward
+from sleuth.arguments import fits_int64
+from sleuth.filters.tree import And, Compare, Filter, Not, Or, Scalar, negations_inward
 
 Leaf: TypeAlias = Scalar | list[Scalar]
 """What a key holds, objects read through: a scalar, or a list's elements, none of them null or NaN."""

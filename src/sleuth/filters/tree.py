@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
+from sleuth.arguments import fits_int64
 from sleuth.errors import FilterError
 from sleuth.filters.values import PLAIN, Value, plain_scalar
 
@@ -285,11 +286,6 @@ def check_depth(filter: Filter) -> None:
         pending += [(part, level + 1) for part in children(node)]
     if deepest > MAX_DEPTH:
         raise FilterError(f"filter must be nested at most {MAX_DEPTH} deep, got {deepest}")
-
-
-def fits_int64(value: int) -> bool:
-    """Return whether an integer has at most 64 bits."""
-    return -(2**63) <= value < 2**63
 
 
 def _plain(value: Any) -> Any:

@@ -4,8 +4,8 @@ from sleuth.ingest.chunkers import chunks_at as chunks_at
 from sleuth.ingest.chunkers import open_chunker as open_chunker
 from sleuth.ingest.diff import Diff as Diff
 from sleuth.ingest.diff import rows_below as rows_below
+from sleuth.ingest.documents import COMMIT_BYTES as COMMIT_BYTES
 from sleuth.ingest.documents import Adder as Adder
-from sleuth.ingest.loaders.registry import FileFormat as FileFormat
 from sleuth.ingest.options import ReadOptions as ReadOptions
 from sleuth.ingest.reading import read as read
 from sleuth.ingest.reading import read_fetched as read_fetched

@@ -105,7 +105,7 @@ class LocalKnowledgeBase(Closing):
 
     def retrieve(self, **request: Any) -> dict[str, Any]:
         """Answer `Retrieve`: the passages that match `retrievalQuery`, best first."""
-        base = self._base(request, "Retrieve")
+        self._base(request, "Retrieve")
         text = _required(request, "retrievalQuery", "Retrieve").get("text")
         if not isinstance(text, str):
             raise _invalid("retrievalQuery.text must be a text", "Retrieve")
@@ -130,7 +130,7 @@ class LocalKnowledgeBase(Closing):
                 source = source or str(part.value)
         for name in _sources_in(condition).difference(item.metadata.get(SOURCE_KEY) for item in ranking):
             self._check_source(name, "Retrieve")
-        return {"retrievalResults": [_result(item, base, source) for item in ranking]}
+        return {"retrievalResults": [_result(item, source) for item in ranking]}
 
     # The agent client: data sources and jobs
 
@@ -314,7 +314,7 @@ def _sources_in(tree: Filter | None) -> set[str]:
     return set(map(str, tree.value if isinstance(tree.value, tuple) else (tree.value,)))
 
 
-def _result(item: RetrievedItem, base: str, source: str | None) -> dict[str, Any]:
+def _result(item: RetrievedItem, source: str | None) -> dict[str, Any]:
     uri = str(item.metadata.get("source") or item.id)
     uri = Path(uri).as_uri() if uri.startswith("/") else uri
     location: dict[str, Any] = {"type": "CUSTOM", "customDocumentLocation": {"id": uri}}

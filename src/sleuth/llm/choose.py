@@ -28,9 +28,7 @@ def split_name(name: str) -> tuple[str, str]:
     return service, model
 
 
-def open_generator(  # a local model may load before its first word
-    name: str, *, base_url: str | None = None, timeout: float = 300.0, context: int | None = None
-) -> Generators:
+def open_generator(name: str, *, base_url: str | None = None, context: int | None = None) -> Generators:
     """Return the generator that a name means, without making a request.
 
     Args:
@@ -39,14 +37,14 @@ def open_generator(  # a local model may load before its first word
     """
     service, model = split_name(name)
     if service == "openai":
-        return OpenAIGenerator(model, base_url, timeout=timeout, context=context)
+        return OpenAIGenerator(model, base_url, context=context)
     options = {} if context is None else {"num_ctx": context}
-    return Ollama(model, base_url or DEFAULT_URL, timeout=timeout, options=options)
+    return Ollama(model, base_url or DEFAULT_URL, options=options)
 
 
-def open_embedder(name: str, *, base_url: str | None = None, timeout: float = 120.0) -> Embedders:
+def open_embedder(name: str, *, base_url: str | None = None) -> Embedders:
     """Return the embedder that a name means, with vectors of length 1, without making a request."""
     service, model = split_name(name)
     if service == "openai":
-        return OpenAIEmbedder(model, base_url, timeout=timeout)
-    return OllamaEmbedder(model, base_url or DEFAULT_URL, timeout=timeout, normalize=True)
+        return OpenAIEmbedder(model, base_url)
+    return OllamaEmbedder(model, base_url or DEFAULT_URL, normalize=True)

@@ -109,10 +109,11 @@ class Store:
             IndexDamagedError: the record does not open; the message says what remains.
         """
         folder = schema.folder_at(path)
-        if create and not opening.probe(folder).whole:
-            opening.create(folder, settings or {})
-        note = mark.read(folder)
         access = opening.probe(folder)
+        if create and not access.whole:
+            opening.create(folder, settings or {})
+            access = opening.probe(folder)
+        note = mark.read(folder)
         if not access.whole:
             remains = ", only what a broken-off creation left" if (folder / DOCUMENTS.record).exists() else ""
             raise IndexNotFoundError(

@@ -89,9 +89,9 @@ def snippet_of(query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:
     from sleuth.text.snippets import snippet
 
     language = LANGUAGES.get(str(item.metadata.get("language")))
-    name = (
-        "code" if item.metadata.get("source_type") == "code" else language.analyzer if language else "english"
-    )
+    name = language.analyzer if language else "english"
+    if item.metadata.get("source_type") == "code":
+        name = "code-english"
     return snippet(item.text, query, get_analyzer(name), width=width)
 
 

@@ -13,9 +13,6 @@ from itertools import pairwise
 WORD_PIECE = 8
 """Visible characters in a token at most: English then has about 1.25 tokens a word, as subword vocabularies do."""
 
-BLANK_RUN = 200
-"""Blanks within a chunk at most; a longer run is a border. The kernel `cutter` knows both numbers."""
-
 _DENSE = "\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff"
 _TOKEN = rf"[{_DENSE}]|[^\s{_DENSE}]{{1,{WORD_PIECE}}}+"
 

@@ -17,8 +17,8 @@ cdef extern from "Python.h":
     bint Py_UNICODE_ISSPACE(uint32_t)
 
 cdef enum:
-    WORD_PIECE = 8    # as in `sleuth.text.borders`, as is the next
-    BLANK_RUN = 200
+    WORD_PIECE = 8    # as in `sleuth.text.borders`
+    BLANK_RUN = 200   # blanks within a chunk at most: a longer run is a border
     MOST_HEADINGS = 6  # without text between them that count as one: Markdown has as many levels
 
 

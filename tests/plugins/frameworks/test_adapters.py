@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.errors import MissingPackageError, SleuthError
+from sleuth.errors import EmbeddingError, MissingPackageError, SleuthError
 from sleuth.plugins.frameworks.whole import VectorsOfOthers, WholeIndex
 from tests.commands import python
 
@@ -60,4 +60,7 @@ def test_a_document_has_the_vector_that_came_last_with_it(tmp_path: Path) -> Non
     assert [(one.id, round(one.score or 0, 1)) for one in nearest] == [("2", 1), ("3", 0.7), ("1", -1)]
     index.engine.update({"title": "Three"}, ["3"])
     assert index.vectors(nearest) == [[0, 1], [1, 1], [0, -1]]
+    index.engine.update({"_own_vector": None}, ["3"])  # as of a document that an earlier version wrote
+    with pytest.raises(EmbeddingError, match="add them again"):
+        index.vectors(nearest)
     index.engine.close()

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from sleuth import Document, Engine
+from sleuth import Document, Engine, RetrievedItem
 from sleuth.engine import Workspace
 from sleuth.errors import ArgumentError
 from sleuth.filters import as_filter
+from sleuth.surfaces.hits import snippet_of
 from sleuth.surfaces.mcp import TOOLS, Tools
 from sleuth.surfaces.mcp.items import tokens_of
 from sleuth.surfaces.mcp.server import LIMIT, most_tokens
@@ -122,6 +123,13 @@ def test_a_long_text_is_cut_between_lines(saved: Any) -> None:
     (result,) = call(workspace, "search", query="refilled", path="src/long.py", max_tokens=350)["results"]
     shown = result["text"].removesuffix("\n…").splitlines()
     assert 5 < len(shown) < len(lines) and shown == lines[: len(shown)]
+
+
+def test_a_window_of_code_goes_by_the_words_that_say_something() -> None:
+    """Stop words of a question move no window of code, and forms of its words count."""
+    text = "# is it the one, and if so how\n" + "x = 1\n" * 90 + "def refill(bucket): ...\n"
+    hit = RetrievedItem(id="a", text=text, metadata={"source_type": "code"})
+    assert "refill(bucket)" in snippet_of("how is the bucket refilled", hit).text
 
 
 def test_other_pieces_of_a_file_are_shown_by_their_lines(saved: Any) -> None:

@@ -122,7 +122,7 @@ def test_a_model_that_is_down_says_why(page: Look, ollama: OllamaServer) -> None
 
 
 def test_a_model_that_is_down_hides_no_results(writer: Local, ollama: OllamaServer) -> None:
-    """Without script the cause stands in place of the answer, and a follow-up is asked with the words before it."""
+    """Without script the cause or the cut of an answer is said, and a follow-up is asked with the words before it."""
     ollama.fail("crash", always=True)
     page = writer.client.get(f"{QUESTION}&answer=1")
     followed = writer.client.get("/", params=FOLLOW_UP, follow_redirects=True).text
@@ -130,6 +130,10 @@ def test_a_model_that_is_down_hides_no_results(writer: Local, ollama: OllamaServ
     assert "Ollama" in page.text.partition('class="failure"')[2].partition("</p>")[0]
     assert 'id="hit-1"' in page.text
     assert "how many otters swim" in followed
+    ollama.fail("cut", always=True)
+    assert (
+        "The answer is cut off" in writer.client.get(f"{QUESTION}&answer=1").text.partition('id="answer"')[2]
+    )
 
 
 def test_stopping_and_copying(page: Look, ollama: OllamaServer) -> None:

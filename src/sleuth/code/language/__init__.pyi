@@ -11,8 +11,6 @@ from sleuth.code.graph.rules import NameResolver as NameResolver
 from sleuth.code.graph.rules import NameRules as NameRules
 from sleuth.code.graph.rules import Site as Site
 from sleuth.code.graph.rules import Type as Type
-from sleuth.code.parsing.detail import Detail as Detail
-from sleuth.code.parsing.detail import Symbol as Symbol
 from sleuth.code.parsing.imports import aliases_in as aliases_in
 from sleuth.code.parsing.imports import split_outside as split_outside
 from sleuth.code.parsing.kinds import CONTAINERS as CONTAINERS

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
+from sleuth.arguments import fits_int64
 from sleuth.types import RESERVED
 
 _BLOCK: Final = re.compile(
@@ -161,7 +162,7 @@ def _scalar(value: Any) -> str | int | float | bool | None:
         return value.strip()
     if value is None or isinstance(value, dict | list):
         return None
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+    if isinstance(value, int) and not fits_int64(value):
         return None
     if isinstance(value, float) and not math.isfinite(value):
         return None

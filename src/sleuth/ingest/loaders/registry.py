@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Final
 from sleuth import platform
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.extensions import loaded, named_object
-from sleuth.files import FileFormat as FileFormat  # noqa: PLC0414  # `sleuth.ingest` exports it
+from sleuth.files import FileFormat
 from sleuth.files.format import Loader
 from sleuth.files.formats import BUILT_IN, ROWS, kind_of_content, kind_of_name
 from sleuth.ingest.loaders.apart import LARGE, MANY_VALUES, SMALL_PAGE, FileProcesses

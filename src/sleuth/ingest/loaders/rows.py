@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final
 
+from sleuth.arguments import fits_int64
 from sleuth.errors import LoadError, requires
 from sleuth.files import decode
 from sleuth.files.encodings import is_binary, marked_encoding
@@ -413,7 +414,7 @@ def _metadata(
     metadata: dict[str, Any] = {}
     for name in options.metadata_fields:
         value = fields.get(name) if is_json else _typed(fields.get(name))
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        if isinstance(value, int) and not fits_int64(value):
             raise _RowError(f"{name} must fit in 64 bits to be metadata")
         if value is not None and value != "":
             metadata[name] = value
@@ -444,7 +445,7 @@ def _is_column(name: str, columns: set[str]) -> bool:
 def _is_label(value: Any) -> bool:
     """Return whether a value is worth comparing: a number, a truth, or a short text that is not blank."""
     if isinstance(value, int):
-        return -(2**63) <= value < 2**63
+        return fits_int64(value)
     if isinstance(value, str):
         return 0 < len(value) <= _LABEL and not value.isspace() and not _surrogate.search(value)
     if isinstance(value, list):

@@ -214,14 +214,20 @@ class WholeIndex:
 
         Raises:
             ArgumentError: an index that is not of `VectorsOfOthers` may keep none.
+            EmbeddingError: a document whose vector an earlier version wrote.
         """
         embedder, cache = self.engine.embedder, self.engine.backend.vector_cache
         if not isinstance(embedder, VectorsOfOthers) or cache is None:
             raise ArgumentError(f"engine must keep the vectors that it was given, got one of {embedder!r}")
         items = [item for document in documents for item in self.engine.get(document.id)]
-        hashes = [text_hash(item.metadata[_VECTOR]) for item in items]
-        vector_by_hash = cache.get(embedder.fingerprint, hashes)
-        return [array("f", vector_by_hash[key]).tolist() for key in hashes]
+        try:
+            hashes = [text_hash(item.metadata[_VECTOR]) for item in items]
+            vector_by_hash = cache.get(embedder.fingerprint, hashes)
+            return [array("f", vector_by_hash[key]).tolist() for key in hashes]
+        except KeyError as error:
+            raise EmbeddingError(
+                f"documents must have vectors, got none by {error}: add them again"
+            ) from None
 
     def search(self, query: str, k: int, **options: Any) -> list[Whole]:
         """Return the best `k` documents for a query.

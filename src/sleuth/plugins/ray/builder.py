@@ -15,15 +15,12 @@ from sleuth.cluster import Manifest
 from sleuth.cluster.shards import Layout, decode, encode
 from sleuth.cluster.storage import BUILDS, ObjectFolder, digest_of, fetch_part, read_build, upload_parts
 from sleuth.engine import Engine
-from sleuth.ingest import IndexReport, file_of, is_file, rows_below
+from sleuth.ingest import COMMIT_BYTES, IndexReport, file_of, is_file, rows_below
 from sleuth.plugins.ray.encoding import decode_batch, encode_listing
 
 if TYPE_CHECKING:
     from sleuth.cluster.storage import PublishedPart
     from sleuth.store import FileFacts, Writer
-
-_COMMIT_BYTES = 64_000_000
-"""Characters of text between two commits of a shard."""
 
 
 class Build:
@@ -177,7 +174,7 @@ class ShardBuilder:
             if name in facts
         )
         writer.put_batch(batch)
-        if writer.pending_bytes >= _COMMIT_BYTES:
+        if writer.pending_bytes >= COMMIT_BYTES:
             writer.commit()
         return count - len(facts), len(facts) - unchanged_count, unchanged_count
 
