@@ -274,6 +274,6 @@ def count_signs(str text not None, Py_ssize_t start, Py_ssize_t end):
             c = PyUnicode_READ(kind, s, i)
             lines += c == 10
             blanks += c == 32 or c == 9
-            letters += Py_UNICODE_ISALPHA(c)
+            letters += (c | 32) - 97 < 26 if c < 128 else Py_UNICODE_ISALPHA(c)
             visible += not _is_blank(c)
     return lines, blanks, letters, visible

@@ -39,8 +39,7 @@ _SPARSE = 8
 
 def rows_of(batch: DocumentBatch, keys: Keys) -> Rows:
     """Return the rows of a batch, in order of key."""
-    n = len(batch.texts)
-    owners = batch.owners().tolist() if batch.counts else range(n)
+    owners = batch.owners().tolist() if batch.counts else range(len(batch.texts))
     texts: dict[str, Sequence[str]] = {"text": batch.texts}
     if batch.titles:
         titles = batch.titles.filled(len(batch.ids))
