@@ -95,9 +95,8 @@ def test_what_the_syntax_changed_is_noted(engine: Engine) -> None:
 )
 def test_spelling_is_suggested_from_the_index(engine: Engine, word: str, nearest: str) -> None:
     """For an unknown word, the nearest word is suggested in the spelling of the passages."""
-    assert engine.retrieve(word, syntax=True).notes[0] == (
-        f"no passage holds {word!r}; did you mean {nearest!r}?"
-    )
+    note = engine.retrieve(word, syntax=True).notes[0]
+    assert note == f"no passage holds {word!r}; did you mean {nearest!r}?"
 
 
 @pytest.mark.parametrize("kind", [Engine, ShardedEngine])
@@ -109,6 +108,7 @@ def test_a_word_of_another_language_is_not_called_missing(tmp_path: Path, kind: 
                 Document("The tokens are refilled.", {"language": "en", "source": "en.md"}),
                 Document("Die Eimer werden gefüllt.", {"language": "de", "source": "de.md"}),
                 Document("يتم إعادة تعبئة الرموز كل ثانية", {"language": "ar", "source": "ar.md"}),
+                Document("Kıyıda insanlar yürüyor.", {"language": "tr", "source": "tr.md"}),
             ]
         )
         for word in ("الرموز", "رموز", "Eimer", "Die", "tokens"):
@@ -117,7 +117,7 @@ def test_a_word_of_another_language_is_not_called_missing(tmp_path: Path, kind: 
             hits, others = (index.retrieve(f'token {sign}"{phrase}"', syntax=True) for sign in ("", "-"))
             assert [item.document_id for item in hits] == [source]
             assert source not in {item.document_id for item in others}
-        assert index.retrieve("Eimr", syntax=True).notes[0].endswith("did you mean 'eimer'?")
+        assert index.retrieve("KIYIDQ", syntax=True).notes[0].endswith("did you mean 'kıyıda'?")
 
 
 def test_words_of_one_stem_are_suggested(hybrid: Engine) -> None:

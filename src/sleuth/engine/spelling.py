@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sleuth.engine.queries import stops_in
 from sleuth.remote import check_cancelled
 from sleuth.text.spelling import spellings_near
-from sleuth.text.words import WORD
+from sleuth.text.words import WORD, without_accents
 from sleuth.vectors import ask_if_able
 
 if TYPE_CHECKING:
@@ -51,14 +51,11 @@ _ALPHABETS = (
     "αβγδεζηθικλμνξοπρστυφχψως",
 )
 
-
 UNKNOWN = "\0"
 """A token that no row holds."""
 
 _note = re.compile(r"no passage holds '([^']+)'; did you mean '([^']+)'\?")
-_ASKS_FOR_A_MEASURE = re.compile(
-    r"\bhow (many|much|often|long|far|old|large|big|high|fast|soon|deep)\b", re.IGNORECASE
-)
+_ASKS_FOR_A_MEASURE = re.compile(r"(?i)\bhow (many|much|often|long|far|old|large|big|high|fast|soon|deep)\b")
 """Question words of two words: the second one is not expected in an answer."""
 
 
@@ -71,8 +68,7 @@ class Misspelling(NamedTuple):
 
 def suggestions(text: str, version: Pinned) -> list[str]:
     """Say of the first words of a query that no passage holds them, with the nearest word of the passages."""
-    words = unknown_words(text, version)
-    return [_suggestion(*misspelling) for misspelling in misspellings(words, version)]
+    return [_suggestion(*guess) for guess in misspellings(unknown_words(text, version), version)]
 
 
 def _suggestion(word: str, nearest: str) -> str:
@@ -166,7 +162,12 @@ def _as_written(token: str, version: Pinned, *, like: str, group: str = "") -> s
     """Return a term as the best passages spell it, where that resembles a word: terms of the index may be stems."""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(like, spellings(token, version, group), 1, _LIKE)), "")
+    words = sorted(spellings(token, version, group))
+    for form in (str, without_accents):  # as it is written, else as keyboards without accents write it
+        written = {form(word): word for word in words}
+        if near := get_close_matches(form(like), written, 1, _LIKE):
+            return written[near[0]]
+    return ""
 
 
 def spellings(token: str, version: Pinned, group: str = "") -> set[str]:
@@ -178,9 +179,7 @@ def spellings(token: str, version: Pinned, group: str = "") -> set[str]:
     searchers, snapshot = version.searchers, version.snapshot
     analyzer = searchers.words.analyzer_of(group) if group else version.analyzer
     return {
-        unicodedata.normalize(
-            "NFC", text[start:end]
-        ).lower()  # case is not folded: "straße", and "οδός" to its end
+        unicodedata.normalize("NFC", text[start:end]).lower()  # not folded: "straße", and "οδός" to its end
         for row in snapshot.rows(searchers.best_with(token, _PASSAGES, snapshot, group))
         for text in (row.text, str(row.metadata.get("title", "")), *row.fields.values())
         for start, end, span_token in analyzer.spans(text)
