@@ -85,16 +85,16 @@ def test_values_that_are_too_large(home: Path, statement: str) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000  # kB
 
 
-@pytest.mark.parametrize("folder", ["/", "/usr"])
-def test_a_repository_outside_the_folder_of_the_index(home: Path, folder: str) -> None:
-    """A code index that names another folder does not make Sleuth read it: not to refresh, and not to find changes."""
+@pytest.mark.parametrize(("folder", "quoted"), [("/", "/"), ("/usr; ls", "'/usr; ls'")])
+def test_a_repository_outside_the_folder_of_the_index(home: Path, folder: str, quoted: str) -> None:
+    """A code index that names another folder does not make Sleuth read it, nor its name part of a command."""
     path = home / ".sleuth"
     change(path / CODE.record, f"UPDATE repositories SET path = '{folder}'")
     with open_code(path) as storage:
         (repository,) = storage.repositories()
         current = current_snapshot(storage, repository)
         assert "outside" in current.reason
-        assert f"run `sleuth code index {folder}`" in current.warning(repository)
+        assert f"run `sleuth code index {quoted}`" in current.warning(repository)
         hits = CodeRetriever(storage, None).retrieve("refill", repository.id, strategy="keyword")
         assert [hit.file_path for hit in hits] == ["refill.py"]
         with pytest.raises(CodeError, match="read only when you index it"):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from shlex import quote
 from threading import Event, Lock
 from typing import TYPE_CHECKING
 
@@ -93,7 +94,7 @@ class FirstIndex:
         from sleuth.code.snapshots.gradual import FirstRun, StoppedError, why_too_large
         from sleuth.engine.codebase import embed_code
 
-        command = f"`sleuth code index {self._root}` indexes it"
+        command = f"`sleuth code index {quote(str(self._root))}` indexes it"
         try:
             if reason := why_unfit(self._root) or why_too_large(self._root):
                 self._failure = (
@@ -110,7 +111,7 @@ class FirstIndex:
         except StoppedError as error:
             self._failure = f"stopped at {run.coverage().percent} %, because {error}; {command}"
         except (SleuthError, OSError) as error:
-            elsewhere = f"`sleuth mcp --root {self._root} --index FOLDER` keeps the index elsewhere"
+            elsewhere = f"`sleuth mcp --root {quote(str(self._root))} --index FOLDER` keeps the index there"
             self._failure = f"not possible: {error}; {elsewhere}"
 
     def _embedded(self, count: int, files: int) -> None:

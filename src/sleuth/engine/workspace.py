@@ -6,6 +6,7 @@ import threading
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from sleuth.engine.first_index import FirstIndex, preload_code_modules
@@ -197,7 +198,7 @@ class Workspace(Closing):
         if storage is None or not served:
             where = self.root or self.index.parent
             raise UnknownRepositoryError(
-                f"no code of {where} is indexed in {self.index}: run `sleuth code index {where}`"
+                f"no code of {where} is indexed in {self.index}: run `sleuth code index {quote(str(where))}`"
             )
         return [storage.open_snapshot(r, storage.snapshot(r, at)) for r in served]
 
@@ -229,8 +230,8 @@ class Workspace(Closing):
         if not retrievers:
             where = self.root or self.index.parent
             raise IndexNotFoundError(
-                f"nothing is indexed in {self.index}: run `sleuth index {where}` for documents or "
-                f"`sleuth code index {where}` for code",
+                f"nothing is indexed in {self.index}: run `sleuth index {quote(str(where))}` for documents or "
+                f"`sleuth code index {quote(str(where))}` for code",
                 path=str(self.index),
             )
         return Sources(retrievers, engine=engine)
@@ -283,7 +284,7 @@ class Workspace(Closing):
         return ArgumentError(
             f"index must be of the worktree that is asked about, got {str(self.index)!r}, which is of "
             f"{self._top(self.index.parent)}, for {self._here}: "
-            f"run `sleuth code index {self._here} --index {self._here / '.sleuth'}`"
+            f"run `sleuth code index {quote(str(self._here))} --index {quote(str(self._here / '.sleuth'))}`"
         )
 
     def _top(self, folder: Path) -> Path | None:

@@ -75,11 +75,11 @@ def test_too_many_changes_are_left_to_the_command(
 
 def test_a_linked_worktree_is_not_answered_from_another_one(project: Path, open_workspace: Any) -> None:
     """An index of the main worktree is refused in a linked one below it."""
-    linked = project / "trees" / "old"
+    linked = project / "trees" / "old one"
     git(project, "worktree", "add", "-q", str(linked), "v1")
     message = refusal(open_workspace(project / ".sleuth", linked), "search", query="tokens")
     assert str(project) in message
-    assert "sleuth code index" in message
+    assert f"`sleuth code index '{linked}' --index '{linked / '.sleuth'}'`" in message
     with open_code(linked / ".sleuth", create=True) as storage:
         index_path(storage, linked, workers=1)
     answer = call(open_workspace(linked / ".sleuth", linked), "definitions", name="replenish")
@@ -101,9 +101,9 @@ def test_an_index_of_several_worktrees_answers_for_the_one_asked(
         answer = call(open_workspace(shared, folder), "definitions", name="TokenBucket")
         assert answer["indexed_root"] == str(folder)
         assert [result["id"] for result in answer["results"]] == ["src/bucket.py:4-9"]
-    elsewhere = tmp_path / "elsewhere"
+    elsewhere = tmp_path / "else where"
     elsewhere.mkdir()
-    assert "sleuth code index" in refusal(
+    assert f"`sleuth code index '{elsewhere}'`" in refusal(
         open_workspace(shared, elsewhere), "definitions", name="TokenBucket"
     )
 

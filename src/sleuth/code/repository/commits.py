@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import Final, NamedTuple
 
 from sleuth.arguments import check_count
@@ -283,7 +284,7 @@ def commits_of(
             raise
         raise UnknownCommitError(
             f"revision must be a commit, branch or tag of {root}, got {revision!r}; a commit of a snapshot is gone "
-            f"after a force push and `git gc`: `sleuth code index {root}` takes the newest"
+            f"after a force push and `git gc`: `sleuth code index {quote(str(root))}` takes the newest"
         ) from error
     return [entry.commit for entry in _parsed(log.splitlines(keepends=True))]
 

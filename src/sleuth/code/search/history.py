@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -116,7 +117,7 @@ def _read_commits(snapshot: Snapshot) -> tuple[Ancestors, WordSearcher]:
         if not len(ancestors.keys):
             raise CodeError(
                 f"the history of {repository.path} must be recorded to be searched: "
-                f"run `sleuth code index {repository.path}`"
+                f"run `sleuth code index {quote(repository.path)}`"
             )
         views = storage.shelf.views(connection, leg, ancestors.keys)
     return ancestors, leg.searcher(views)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -69,7 +70,7 @@ def repository_around(folder: Path, repositories: Sequence[Repository]) -> Repos
             misleads = shared is not None and any(common_folder(Path(r.path)) == shared for r in repositories)
         if misleads:
             raise ArgumentError(
-                f"--repo must name a repository where the current one is not indexed: run `sleuth code index {top}`"
+                f"--repo must name a repository: {top} is not indexed; run `sleuth code index {quote(str(top))}`"
             )
     if nearest is not None:
         return nearest
@@ -110,7 +111,7 @@ def snapshot_named(
         if newest is None:
             raise UnknownSnapshotError(
                 f"{repository.path} has no completed snapshot yet ({known_names or 'none begun'}); "
-                f"run `sleuth code index {repository.path}`"
+                f"run `sleuth code index {quote(repository.path)}`"
             )
         return newest
     check_kind(name, str, "snapshot_id", "a commit, branch, tag, content id or None")

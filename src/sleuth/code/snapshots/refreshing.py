@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from shlex import quote
 
 from sleuth.code.repository.listing import Listed
 from sleuth.code.repository.sources import source_at
@@ -45,7 +46,7 @@ class Current:
         """Return in a line how the snapshot may differ from the worktree, and what mends it; "" where it does not."""
         if not self.reason:
             return ""
-        remedy = f"run `sleuth code index {repository.path}`"
+        remedy = f"run `sleuth code index {quote(repository.path)}`"
         if not self.stale:
             return f"{repository.path} cannot be compared with its snapshot ({self.reason}); {remedy}"
         files = "1 file differs" if self.stale == 1 else f"{self.stale:,} files differ"
@@ -114,7 +115,7 @@ def snapshot_at(storage: CodeStorage, repository: Repository, name: str, *, most
         if new_count > most or not storage.writable:
             raise UnknownSnapshotError(
                 f"{name!r} of {repository.path} is not indexed, and {new_count} of its files are new; "
-                f"run `sleuth code index {repository.path} --rev {name}`"
+                f"run `sleuth code index {quote(repository.path)} --rev {quote(name)}`"
             ) from None
         newest_snapshot = newest_completed(storage.snapshots(repository.id))
         index_source(storage, source, history=RECENT, timeout=_PATIENCE)
@@ -131,7 +132,7 @@ def refresh_history(storage: CodeStorage, snapshot: Snapshot) -> str:
     repository, tip = snapshot.repository, snapshot.info.base
     if not tip or is_recorded(storage, repository, tip):
         return ""
-    remedy = f"run `sleuth code index {repository.path}`"
+    remedy = f"run `sleuth code index {quote(repository.path)}`"
     if not storage.writable:
         return f"not all of the history is recorded, and the index cannot be written; {remedy}"
     try:

@@ -227,8 +227,8 @@ def print_run(engine: Engine, report: IndexReport, paths: list[str]) -> None:
         )
     for place in paths:
         if Path(place, ".git").exists():
-            hint = f"{place} is a git repository; for its code, definitions and history: sleuth code index {place}"
-            say(hint, err=True)
+            command_line = f"sleuth code index {shlex.quote(place)}"
+            say(f"{place} is a git repository; for code, definitions and history: {command_line}", err=True)
 
 
 def read_options(fields: Mapping[str, Any], *, defaults: bool) -> ReadOptions | dict[str, Any] | None:

@@ -44,19 +44,13 @@ def serve(
 
     if root is not None:
         os.chdir(root)
-    # An index that is named without a root answers for all that it holds, not for the current folder.
-    has_own_index = index is not None and root is None
     folder, cwd = index_folder(index), Path.cwd()
+    # An index that is named without a root answers for all that it holds, not for the current folder.
+    worktree = None if index is not None and root is None else cwd
     if index is None and folder == cwd / NAME and not folder.exists():  # of the whole worktree
         folder = next((up for up in (cwd, *cwd.parents) if (up / ".git").exists()), cwd) / NAME
     serve_stdio(
-        Workspace(
-            folder,
-            root=None if has_own_index else cwd,
-            refresh=refresh,
-            index_first=not no_index,
-            synonyms=synonyms_file(),
-        )
+        Workspace(folder, root=worktree, refresh=refresh, index_first=not no_index, synonyms=synonyms_file())
     )
 
 
