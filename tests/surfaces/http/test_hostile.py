@@ -187,12 +187,12 @@ def test_names_and_values_count_for_the_size_of_a_head(tight: Local, name: int, 
 
 
 def test_what_is_not_http_is_refused(tight: Local) -> None:
-    """Bytes that are not a request, and a request with two lengths, get 400 and a closed connection."""
+    """Bytes that are not a request, two lengths and a raw address in UTF-8 get 400 and a closed connection."""
     assert status_of(exchange(tight, b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n")) == 400
-    twice = post(b"{}", "content-length: 3")
-    assert status_of(exchange(tight, twice)) == 400
-    smuggled = post(b"{}", "transfer-encoding: chunked")
-    assert status_of(exchange(tight, smuggled)) == 400
+    for header in ("content-length: 3", "transfer-encoding: chunked"):
+        assert status_of(exchange(tight, post(b"{}", header))) == 400
+    answer = exchange(tight, "GET /?q=größe HTTP/1.1\r\n\r\n".encode())
+    assert "with a percent-encoded address" in problem_of(answer)["detail"]
 
 
 def test_slow_clients_are_given_up(tight: Local) -> None:

@@ -78,7 +78,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._head_size > MOST_HEAD or self._head_count > MOST_HEADERS:
             self._close(431, "HeadersError", f"headers must be at most {MOST_HEADERS} of {MOST_HEAD:,} bytes")
         else:
-            self._close(400, "ProtocolError", "the request must be HTTP/1.1")
+            self._close(400, "ProtocolError", "the request must be HTTP/1.1, with a percent-encoded address")
 
     def _late(self) -> None:
         if self._head_size:
