@@ -54,24 +54,24 @@ def fit(results: Sequence[Fields], room: int) -> list[Fields]:
 def by_worth(hits: Sequence[RetrievedItem], around: Iterable[RetrievedItem]) -> list[RetrievedItem]:
     """Return hits and other pieces of their files, the first hit first, then by what they are worth.
 
-    A definition is worth what its text and its name share with the query, whatever its length, as the room is what
-    counts here; the n-th passage of a document is worth 1 / √n. Of the n-th file all pieces count 1 / √n.
+    A definition is worth its score among those of code; the n-th passage of a document 1 / √n, in the n-th file
+    another 1 / √n.
     """
     ranks = {file: rank for rank, file in enumerate(dict.fromkeys(map(file_of, hits)), 1)}
     items = {item.id: item for item in (*hits, *around) if file_of(item) in ranks}
     counts, worth = Counter[str](), dict[str, float]()
     for id, item in items.items():
         counts[file := file_of(item)] += 1
-        share = share_of_words(item.explanation) if item.explanation else None
-        worth[id] = (1 / math.sqrt(counts[file]) if share is None else share) / math.sqrt(ranks[file])
+        score = score_of_definition(item.explanation) if item.explanation else None
+        worth[id] = 1 / math.sqrt(counts[file] * ranks[file]) if score is None else score
     return sorted(items.values(), key=lambda item: (item.id != hits[0].id, -worth[item.id]))
 
 
-def share_of_words(explanation: Explanation) -> float | None:
-    """Return how much the text and the name of a definition share with a query, 0 to 1; None for other hits."""
+def score_of_definition(explanation: Explanation) -> float | None:
+    """Return what a definition had before its list was fused with others, 0 to 1; None for other hits."""
     if explanation.name == "definition":
-        return (2 * float(explanation.facts["text"]) + float(explanation.facts["symbol"])) / 3
-    return next((share for share in map(share_of_words, explanation.parts) if share is not None), None)
+        return explanation.value
+    return next((score for score in map(score_of_definition, explanation.parts) if score is not None), None)
 
 
 def spread(
