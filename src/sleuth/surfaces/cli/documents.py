@@ -223,8 +223,8 @@ def status(*, index: Path | None = None) -> Output:
     try:
         with open_index(index) as engine:
             roots = engine.roots()
-            address = address_of(folder)  # its own path is that of a cache
-            documents = {**engine.status(), **({"path": address} if address else {}), "roots": roots}
+            documents = {**engine.status(), "roots": [root.to_dict() for root in roots]}
+            documents["path"] = address_of(folder) or documents["path"]  # its own is that of a cache
             lines = [*_lines_of_status(documents), *([""] if roots else [])]
             for root in roots:
                 options = " ".join(
