@@ -92,8 +92,8 @@ def check_definitions(
     (hit,) = [hit for hit in hits if "work" in hit.content]
     names = {definition["name"] for definition in hit.outgoing_definitions} - others
     assert {part for definition in names for part in definition.split(".")} <= {"H", "helper"}
-    (helper,) = [each for each in hit.outgoing_definitions if each["name"].endswith("helper")]
-    assert (helper["role"], helper["file_path"]) == ("call", name)
+    (helper,) = [d for d in hit.outgoing_definitions if d["name"].endswith("helper") and d["role"] == "call"]
+    assert helper["file_path"] == name
     assert "helper(" in source.splitlines()[helper["line"] - 1]
     assert not hit.start_line <= helper["line"] <= hit.end_line
 

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -35,16 +35,27 @@ def check_meanings(
     assert {name: targets.get(name, "no use") for name in expected} == expected
 
 
-PROJECT_MEANINGS = SAMPLES["project"]
-
-
-@pytest.mark.parametrize("path", PROJECT_MEANINGS)
+@pytest.mark.parametrize("path", SAMPLES["project"])
 def test_names_of_a_project_are_resolved(project: Snapshot, path: str) -> None:
     """Scopes, imports, aliases, members, bases, annotations, assigned types, packages and folders are followed, and
     nothing is guessed.
     """
     targets = resolved(project, path)
-    assert {name: targets[name] for name in PROJECT_MEANINGS[path]} == PROJECT_MEANINGS[path]
+    assert {name: targets[name] for name in SAMPLES["project"][path]} == SAMPLES["project"][path]
+
+
+@pytest.mark.parametrize("name", ["uses", "uses_of_plugins"])
+def test_members_constants_and_their_owners_are_used(storage: CodeStorage, tmp_path: Path, name: str) -> None:
+    """The uses in a line mean what `=` in its comment names: members, constants and owners, and no variables."""
+    snapshot = open_project(storage, tmp_path, files_of(name))
+    for row in snapshot.files:
+        meanings = defaultdict[int, set[str]](set)
+        for use in snapshot.detail(row).references:
+            if target := resolver_of(snapshot).resolve(row, use):
+                meanings[use.line].add(target.definition.symbol.qualified)
+        for number, line in enumerate(files_of(name)[row.path].splitlines(), 1):
+            if comment := re.search("(?://|#)=(.*)", line):
+                assert (line, meanings[number]) == (line, set(comment[1].split()))
 
 
 def test_navigation(project: Snapshot) -> None:

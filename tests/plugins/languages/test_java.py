@@ -4,10 +4,8 @@
 from pathlib import Path
 
 from sleuth.code import CodeStorage
-from tests.code.conftest import open_project
 from tests.code.projects import files_of
 from tests.code.test_definitions import symbols
-from tests.code.test_graph import resolved
 from tests.code.test_inference import check_type_parameters, meanings
 
 ARGUMENTS = "class Key { void go() {} }\nclass Item extends Key { void take() {} }\nclass Far { void go() {} void take() {} }\nclass Store<K, V extends Key> { V one; List<V> many; V first() { return one; } }\nclass Shelf<T extends Key> extends Store<String, T> {}\nclass Use extends Shelf<Item> {\n  void run(Store<Far, Item> of) {\n    this.one.take();\n    of.first().take();\n    for (Item each : of.many) { each.take(); }\n    this.first().go();\n  }\n}\n"
@@ -41,14 +39,3 @@ def test_the_definition_above_keeps_its_line() -> None:
         (3, 3),
         (4, 5),
     ]
-
-
-def test_a_name_means_nothing_of_another_language(storage: CodeStorage, tmp_path: Path) -> None:
-    """A base or a name of Python means nothing in Java; a class of Kotlin is one of Java, too."""
-    files = {
-        "a.py": "class Base:\n    pass\n\n\nclass Helper:\n    pass\n\n\ndef save(): pass\n",
-        "A.java": "class A extends Base { void f() { new Helper(); save(); new K(); } }\n",
-        "K.kt": "class K\n",
-    }
-    snapshot = open_project(storage, tmp_path / "mixed", files)
-    assert resolved(snapshot, "A.java") == {"Base": "", "Helper": "", "save": "", "K": "K.kt:K"}

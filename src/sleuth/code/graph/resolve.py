@@ -45,6 +45,7 @@ _CLOSED = languages_with("closed")
 _CALLABLE = frozenset({"method", "function", "property"})
 _MACROS = frozenset({"macro"})
 _NAMED_ALONE = frozenset(KINDS) - {"attribute"}
+_VALUES = frozenset(KINDS) - {"method", "property"}
 _CALLING = frozenset({"call", "instantiation"})
 _PATH = re.compile(r"[^\W\d]\w*(?:\.\w+)*(?:\([^()]*\)\.\w+)*")
 """A value that is a dotted name, in which calls may be steps: `a.b`, `a.b().c`."""
@@ -242,9 +243,8 @@ class Resolver:
         holder = self.inference.class_of(self.inference.type_of(outer, site)) if dot else None
         if holder is not None and (target := self._of_field(holder, field_name, reference, name)):
             return target
-        # `row.date` in Python reads an attribute; nothing says that it is the one method called `date`.
-        is_read = file.language == "python" and reference.role in ("reference", "value")
-        if is_read or name in _BUILTIN or self.foreign_path(site, head):
+        # `row.date` reads an attribute; nothing says that it is the one method called `date`.
+        if reference.role not in _CALLING or name in _BUILTIN or self.foreign_path(site, head):
             return None
         return self._only(file, name, _CALLABLE, GUESS)
 
@@ -306,7 +306,10 @@ class Resolver:
         if target is not None or (not is_rust and (reference.name in _BUILTIN or self._is_module(file))):
             # A module has no names without a definition or an import: everything else is a local or a builtin.
             return target
-        return self._only(file, reference.name, _MACROS if is_rust else _NAMED_ALONE, CERTAIN)
+        kinds = _MACROS if is_rust else _NAMED_ALONE
+        if reference.role == "reference" and not is_rust:  # capitals are those of a constant of an enum of C
+            kinds = _VALUES if reference.name[:1].isupper() else _VALUES - {"attribute"}
+        return self._only(file, reference.name, kinds, CERTAIN)
 
     def _in_scope(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return a definition in the scopes around the use, innermost first."""

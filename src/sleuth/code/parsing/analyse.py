@@ -273,7 +273,7 @@ def _analysed(file: _Readable, facts: Facts) -> Analysed:
 
 def is_minified(text: str) -> bool:
     """Return whether lines are longer than people write, without data in them such as that of a picture."""
-    text = _DATA.sub("", text)
+    text = _DATA.sub("", text) if max(map(len, text.split("\n"))) >= 500 else text  # the size of such data
     if len(text) < 2_000:
         return False
     if len(text) / (text.count("\n") + 1) > _MINIFIED_MEAN:

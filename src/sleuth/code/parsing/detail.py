@@ -331,14 +331,11 @@ class Detail:
         return sorted(references, key=lambda reference: (reference.line, _ORDER[reference.role]))
 
     def used_names(self) -> str:
-        """Return the names that are used or imported, a space between."""
-        source = self.source
-        starts = self._tables.references[:, _USED]
-        ends = starts + self._tables.references[:, _USED_SIZE]
-        names = b" ".join([source[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
-        return " ".join(
-            [names.decode("utf-8", "replace"), *(item.name or item.module for item in self.imports)]
-        )
+        """Return the names that are used or imported, each once, a space between."""
+        places = self._tables.references[:, [_USED, _USED_SIZE]].tolist()
+        names = b" ".join({self.source[start : start + size]: None for start, size in places})
+        brought_in = (item.name or item.module for item in self.imports)
+        return " ".join([names.decode("utf-8", "replace"), *brought_in])
 
     # bindings
 

@@ -63,7 +63,7 @@ def facts_of(source: SourceText) -> Facts:
         zlib.compress(source.text, 1),
         detail.pack(),
         " ".join([name.name for name in names if name.kind != "attribute"]),
-        " ".join([name.name for name in names]),
+        " ".join(dict.fromkeys(name.name for name in names)),
         detail.used_names(),
         [names[at].qualified if at >= 0 else "" for at in owners],
         chunks,

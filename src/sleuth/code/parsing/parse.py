@@ -21,7 +21,7 @@ from sleuth.code.parsing.chunks import cut_definitions
 from sleuth.code.parsing.definitions import definition_table, definitions_of
 from sleuth.code.parsing.grammars import grammar, has_grammar
 from sleuth.code.parsing.kinds import BINDINGS, CONTAINERS, PARSED_ROLES, ROLES
-from sleuth.code.parsing.languages import LANGUAGES, languages_with
+from sleuth.code.parsing.languages import LANGUAGES, SCRIPTS, languages_with
 from sleuth.code.parsing.lines import ASIDES, LineIndex
 from sleuth.code.parsing.tables import BindingRow, ImportRow, ReferenceRow, Table, Tables, table_of
 from sleuth.code.parsing.uses import place_bindings, place_uses, read_uses
@@ -39,12 +39,12 @@ _REFERENCE: Final = ROLES.index("reference")
 _QUOTED: Final = PARSED_ROLES.index("quoted")
 _MENTION: Final = PARSED_ROLES.index("mention")
 _OUTER: Final = BINDINGS.index("outer")
-_NARROWED: Final = BINDINGS.index("narrowed")
-"""The binding of a name that is used at the same place."""
+_DECLARES_NOTHING: Final = [BINDINGS.index(kind) for kind in ("assigned", "member", "narrowed")]
+_BOUND: Final = [BindingRow._fields.index(field) for field in ("name", "name_size", "kind", "symbol")]
+_USED: Final = [ReferenceRow._fields.index(field) for field in ("name", "name_size", "symbol")]
 _ROLE: Final = ReferenceRow._fields.index("role")
 _NAME: Final = ReferenceRow._fields.index("name")
 _NAME_SIZE: Final = ReferenceRow._fields.index("name_size")
-_BOUND: Final = [BindingRow._fields.index(field) for field in ("name", "name_size", "kind", "symbol")]
 _IDENTIFIER: Final = rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
 _WORD: Final = re.compile(_IDENTIFIER)
 _DOTTED: Final = re.compile(rb"((?:%b\.)*)(%b)" % (_IDENTIFIER, _IDENTIFIER))
@@ -91,9 +91,15 @@ def tables_of(source: bytes, language: str) -> Tables:
     imports = imports_of_matches([match for _, match in by_subject["import"]], lines, definitions)
     # start, end, container and start of the name of each
     spans = np.array([(d.start, d.end, d.parent, d.name.start) for d in definitions], np.int32).reshape(-1, 4)
-    bindings = place_bindings(bound, spans)
-    placed = place_uses(_split_quoted(source, uses), lines.newlines, spans, _MAX_QUALIFIER)
-    references = _keep_meant(source, placed, bindings, definitions, imports)
+    tables = Tables(
+        definition_table(definitions, lines),
+        place_uses(_split_quoted(source, uses), lines.newlines, spans, _MAX_QUALIFIER),
+        place_bindings(bound, spans),
+        imports,
+        cut_definitions([layer.root for layer in layers], definitions, lines),
+        sound=not any(layer.root.has_error for layer in layers),
+    )
+    references = _keep_meant(source, language, tables, definitions)
     if language in _CAPITALS and len(references):  # a call of `Order`, unlike one of `ORDER`, makes an object
         first = np.frombuffer(source, np.uint8)[references[:, _NAME]]
         calls = (references[:, _ROLE] == _CALL) & ((first < ord("a")) | (first > 127))
@@ -102,14 +108,7 @@ def tables_of(source: bytes, language: str) -> Tables:
             name = source[start : start + references[row, _NAME_SIZE]].decode("utf-8", "replace")
             if name[:1].isupper() and not name.isupper():
                 references[row, _ROLE] = _INSTANTIATION
-    return Tables(
-        definition_table(definitions, lines),
-        references,
-        bindings,
-        imports,
-        cut_definitions([layer.root for layer in layers], definitions, lines),
-        sound=not any(layer.root.has_error for layer in layers),
-    )
+    return tables._replace(references=references)
 
 
 def _layers_of(source: bytes, language: str) -> list[_Layer]:
@@ -119,10 +118,11 @@ def _layers_of(source: bytes, language: str) -> list[_Layer]:
     """
     host = _layer(source, language)
     patterns = host.grammar.patterns
+    injections = {number for number, pattern in enumerate(patterns) if pattern.group == "injection"}
     parts = [
         (number, node)
-        for number, match in host.matches
-        if patterns[number].group == "injection"
+        for number, match in (host.matches if injections else ())
+        if number in injections
         for node in match[patterns[number].subject]
     ]
     kinds = {node.range: patterns[number].kind for number, node in sorted(parts, key=itemgetter(0))}
@@ -238,39 +238,40 @@ def _split_quoted(source: bytes, uses: Table) -> Table:
 
 
 def _keep_meant(
-    source: bytes, references: Table, bindings: Table, definitions: Sequence[ParsedDefinition], imports: Table
+    source: bytes, language: str, tables: Tables, definitions: Sequence[ParsedDefinition]
 ) -> Table:
-    """Return references, and of the mentions those that mean an import or a definition of the file.
+    """Return references outside of imports, and of the mentions those that mean no variable.
 
-    A name means what the innermost scope around it binds or defines, else what is imported anywhere in the file.
+    A mention in a module means what the file imports or defines; elsewhere it may mean what another file defines.
 
     Args:
-        references: rows of `ReferenceRow`, whose role is a position in `PARSED_ROLES`.
-        bindings: rows of `BindingRow`; their names are no mentions.
+        tables: the role of a reference is a position in `PARSED_ROLES`.
         definitions: in order of start, containers first.
-        imports: rows of `ImportRow`.
     """
-    roles = references[:, _ROLE]
-    if not (roles >= len(ROLES)).any():
+    references, imports = tables.references, tables.imports
+    if not (references[:, _ROLE] >= len(ROLES)).any():
         return references
+    nearest = np.searchsorted(imports[:, 1], references[:, _NAME], "right") - 1
+    is_outside = references[:, _NAME] >= np.append(imports[:, 2], 0)[nearest]
+    references = references[is_outside | (references[:, _ROLE] < _REFERENCE)]
+    roles = references[:, _ROLE]
     statements = [source[start:end] for start, end in imports[:, 1:3].tolist()]
     imported = {word for statement in statements for word in _WORD.findall(statement)}
-    imports_all = any(_OF_ALL.search(statement) for statement in statements)
-    bindings = bindings[bindings[:, BindingRow._fields.index("kind")] != _NARROWED]
+    is_open = language != "python" and not (language in SCRIPTS and statements)
+    is_open = is_open or any(_OF_ALL.search(statement) for statement in statements)
     defined = {(source[d.name.start : d.name.end], d.parent) for d in definitions}
-    possible = imported | {name for name, _ in defined}
-    names = [source[start : start + size] for start, size in references[:, 1:3].tolist()]
-    scopes = references[:, ReferenceRow._fields.index("symbol")].tolist()
-    bound: set[tuple[bytes, int]] = set()
-    outer: set[tuple[bytes, int]] = set()
-    for start, size, kind, symbol in bindings[:, _BOUND].tolist():
-        if symbol < 0 or definitions[symbol].name.start != start:
-            (outer if kind == _OUTER else bound).add((source[start : start + size], symbol))
+    bound, outer, starts = set[tuple[bytes, int]](), set[tuple[bytes, int]](), set[int]()
+    for start, size, kind, symbol in tables.bindings[:, _BOUND].tolist():
+        if kind not in _DECLARES_NOTHING:
+            starts.add(start)
+            if symbol < 0 or definitions[symbol].name.start != start:
+                (outer if kind == _OUTER else bound).add((source[start : start + size], symbol))
     bound -= outer
+    scoped = {name for name, _ in bound | defined}
 
-    def is_meant(name: bytes, scope: int) -> bool:
-        at, in_function = scope, False
-        while at >= 0:
+    def is_meant(name: bytes, at: int) -> bool:
+        in_function = False
+        while at >= 0 and name in scoped:
             kind = definitions[at].kind
             if (name, at) in bound and kind not in CONTAINERS:
                 return False
@@ -278,13 +279,11 @@ def _keep_meant(
                 return True
             in_function = in_function or kind in ("function", "method")
             at = definitions[at].parent
-        return (name, -1) in defined or name in imported or imports_all
+        return is_open or (name, -1) in defined or name in imported
 
+    places = references[roles == _MENTION][:, _USED].tolist()
     is_use = roles < len(ROLES)
-    starts = set(bindings[:, BindingRow._fields.index("name")].tolist())
-    for at in np.flatnonzero(roles == _MENTION).tolist():
-        if (imports_all or names[at] in possible) and int(references[at, _NAME]) not in starts:
-            is_use[at] = is_meant(names[at], scopes[at])
+    is_use[roles == _MENTION] = [a not in starts and is_meant(source[a : a + n], at) for a, n, at in places]
     references[roles == _MENTION, _ROLE] = _REFERENCE
     return references[is_use]
 

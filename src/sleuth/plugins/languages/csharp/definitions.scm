@@ -14,3 +14,7 @@
 (event_field_declaration (variable_declaration (variable_declarator name: (_) @name))) @definition.attribute
 (field_declaration (variable_declaration (variable_declarator name: (_) @name))) @definition.attribute
 (enum_member_declaration name: (_) @name) @definition.attribute
+(record_declaration (parameter_list (parameter name: (_) @name) @definition.property))
+(operator_declaration "operator" . _ @name) @definition.method
+(conversion_operator_declaration ["implicit" "explicit"] @name) @definition.method
+(indexer_declaration "this" @name) @definition.property

@@ -21,42 +21,19 @@
   (qualified_name qualifier: (_) @qualifier name: (identifier) @name)
 ]) @reference.instantiation
 
-(parameter type: [
-  (identifier) @name
-  (generic_name (identifier) @name)
-  (qualified_name qualifier: (_) @qualifier name: (identifier) @name)
-]) @reference.type
-(variable_declaration type: [
-  (identifier) @name
-  (generic_name (identifier) @name)
-  (qualified_name qualifier: (_) @qualifier name: (identifier) @name)
-]) @reference.type
-(property_declaration type: [
-  (identifier) @name
-  (generic_name (identifier) @name)
-  (qualified_name qualifier: (_) @qualifier name: (identifier) @name)
-]) @reference.type
-(method_declaration returns: [
-  (identifier) @name
-  (generic_name (identifier) @name)
-  (qualified_name qualifier: (_) @qualifier name: (identifier) @name)
-]) @reference.type
-(type_argument_list [
-  (identifier) @name
-  (qualified_name qualifier: (_) @qualifier name: (identifier) @name)
-]) @reference.type
+(type/identifier) @name @reference.type
 (nullable_type type: (identifier) @name) @reference.type
-(array_type type: (identifier) @name) @reference.type
-(typeof_expression type: [
-  (identifier) @name
-  (qualified_name qualifier: (_) @qualifier name: (identifier) @name)
-]) @reference.type
-(cast_expression type: (identifier) @name) @reference.type
-(as_expression right: (identifier) @name) @reference.type
-(is_expression right: (identifier) @name) @reference.type
-(declaration_pattern type: (identifier) @name) @reference.type
+(type/generic_name (identifier) @name) @reference.type
+(type/qualified_name qualifier: (_) @qualifier name: (identifier) @name) @reference.type
 (attribute name: [
   (identifier) @name
   (qualified_name qualifier: (_) @qualifier name: (identifier) @name)
 ]) @reference.type
-(argument (identifier) @name) @reference.value
+(member_access_expression expression: _ @qualifier name: (identifier) @name) @reference.value
+(conditional_access_expression
+  condition: (_) @qualifier (member_binding_expression name: (identifier) @name)) @reference.value
+(lvalue_expression/identifier) @name @reference.mention
+(constant_pattern (identifier) @name) @reference.mention
+; A member in `new S { Name = 1 }` is one of `S`.
+(object_creation_expression type: (_) @qualifier
+  initializer: (initializer_expression (assignment_expression left: (identifier) @name))) @reference.value

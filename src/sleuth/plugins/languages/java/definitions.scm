@@ -8,5 +8,6 @@
 (constructor_declaration name: (_) @name body: (_) @body) @definition.method
 (compact_constructor_declaration name: (_) @name body: (_) @body) @definition.method
 (field_declaration declarator: (variable_declarator name: (_) @name)) @definition.attribute
+(record_declaration parameters: (formal_parameters (formal_parameter name: (_) @name) @definition.attribute))
 (enum_constant name: (_) @name) @definition.attribute
 (constant_declaration declarator: (variable_declarator name: (_) @name)) @definition.attribute

@@ -20,24 +20,11 @@
   (generic_type . (scoped_type_identifier (_) @qualifier . (type_identifier) @name .))
 ]) @reference.instantiation
 
-[
-  (formal_parameter type: (type_identifier) @name)
-  (local_variable_declaration type: (type_identifier) @name)
-  (field_declaration type: (type_identifier) @name)
-  (method_declaration type: (type_identifier) @name)
-  (annotation_type_element_declaration type: (type_identifier) @name)
-  (generic_type . (type_identifier) @name)
-  (type_arguments (type_identifier) @name)
-  (wildcard (type_identifier) @name)
-  (array_type element: (type_identifier) @name)
-  (cast_expression type: (type_identifier) @name)
-  (instanceof_expression right: (type_identifier) @name)
-  (class_literal (type_identifier) @name)
-  (throws (type_identifier) @name)
-  (catch_type (type_identifier) @name)
-  (scoped_type_identifier (_) @qualifier . (type_identifier) @name .)
-] @reference.type
+(type_identifier) @name @reference.mention
+(scoped_type_identifier (_) @qualifier . (type_identifier) @name .) @reference.type
 (marker_annotation name: [(identifier) @name (scoped_identifier scope: (_) @qualifier name: (_) @name)]) @reference.type
 (annotation name: [(identifier) @name (scoped_identifier scope: (_) @qualifier name: (_) @name)]) @reference.type
-(method_reference (identifier) @name) @reference.value
-(argument_list (identifier) @name) @reference.value
+(field_access object: (_) @qualifier field: (identifier) @name) @reference.value
+(method_reference (_) @qualifier . (identifier) @name .) @reference.value
+(primary_expression/identifier) @name @reference.mention
+(assignment_expression left: (identifier) @name) @reference.mention

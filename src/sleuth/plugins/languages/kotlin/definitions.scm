@@ -11,3 +11,4 @@
   (property_declaration (multi_variable_declaration (variable_declaration (identifier) @name))) @definition.constant)
 (enum_entry (identifier) @name) @definition.attribute
 (class_body (property_declaration (variable_declaration (identifier) @name)) @definition.attribute)
+(class_parameter ["val" "var"] (identifier) @name) @definition.attribute

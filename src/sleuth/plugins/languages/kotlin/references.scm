@@ -9,4 +9,7 @@
 ((user_type . (identifier) @name) @reference.type
   (#not-match? @name "^(Any|Boolean|Byte|Char|Double|Float|Int|Long|Nothing|Short|String|Unit)$"))
 (user_type (identifier) @qualifier . (identifier) @name) @reference.type
-(value_argument (identifier) @name) @reference.value
+(navigation_expression (_) @qualifier . (identifier) @name .) @reference.value
+((primary_expression/identifier) @name @reference.mention (#not-match? @name "^(it|null)$"))
+(callable_reference (identifier) @name .) @reference.value
+(assignment left: (identifier) @name) @reference.mention

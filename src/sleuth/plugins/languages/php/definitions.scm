@@ -6,3 +6,4 @@
 (method_declaration name: (_) @name body: (_)? @body) @definition.method
 (enum_case name: (_) @name) @definition.attribute
 (const_declaration (const_element (name) @name)) @definition.constant
+(property_declaration (property_element name: (variable_name (name) @name))) @definition.attribute

@@ -14,3 +14,14 @@
   . [(name) @name (qualified_name prefix: (_)? @qualifier (name) @name)]) @reference.type
 (binary_expression operator: "instanceof"
   right: [(name) @name (qualified_name prefix: (_)? @qualifier (name) @name)]) @reference.type
+((class_constant_access_expression (_) @qualifier . (name) @name .) @reference.value
+  (#not-eq? @name "class"))
+(scoped_call_expression scope: [(name) @name (qualified_name prefix: (_)? @qualifier (name) @name)]) @reference.type
+(scoped_property_access_expression
+  scope: [(name) @name (qualified_name prefix: (_)? @qualifier (name) @name)]) @reference.type
+(scoped_property_access_expression scope: (_) @qualifier name: (variable_name (name) @name)) @reference.value
+(member_access_expression object: (_) @qualifier name: (name) @name) @reference.value
+(nullsafe_member_access_expression object: (_) @qualifier name: (name) @name) @reference.value
+(nullsafe_member_call_expression object: (_) @qualifier name: (name) @name) @reference.call
+(primary_expression/name) @name @reference.mention
+(attribute [(name) @name (qualified_name prefix: (_)? @qualifier (name) @name)]) @reference.type

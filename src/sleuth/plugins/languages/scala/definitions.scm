@@ -11,3 +11,5 @@
 (simple_enum_case name: (_) @name) @definition.attribute
 (full_enum_case name: (_) @name) @definition.attribute
 (type_definition name: (_) @name) @definition.type
+(class_parameter name: (_) @name) @definition.attribute
+(template_body (var_definition pattern: (identifier) @name) @definition.attribute)

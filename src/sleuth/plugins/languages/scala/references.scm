@@ -4,4 +4,11 @@
 (call_expression function: (field_expression value: (_) @qualifier field: (_) @name)) @reference.call
 (instance_expression (type_identifier) @name) @reference.instantiation
 (parameter type: (type_identifier) @name) @reference.type
-(arguments (identifier) @name) @reference.value
+(field_expression value: (_) @qualifier field: (identifier) @name) @reference.value
+(stable_identifier (_) @qualifier . (identifier) @name .) @reference.value
+(expression/identifier) @name @reference.mention
+((identifier) @name @reference.mention (#match? @name "^[A-Z]"))
+(type_identifier) @name @reference.type
+(arguments (assignment_expression left: (identifier) @name)) @reference.elsewhere
+(stable_type_identifier (_) @qualifier . (type_identifier) @name .) @reference.type
+(assignment_expression left: (identifier) @name) @reference.mention

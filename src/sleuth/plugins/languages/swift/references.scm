@@ -4,4 +4,7 @@
   target: (_) @qualifier
   suffix: (navigation_suffix suffix: (simple_identifier) @name))) @reference.call
 (user_type (type_identifier) @name) @reference.type
-(value_argument value: (simple_identifier) @name) @reference.value
+(navigation_expression target: (_) @qualifier suffix: (navigation_suffix suffix: (simple_identifier) @name)) @reference.value
+(simple_identifier) @name @reference.mention
+(value_argument_label (simple_identifier) @name) @reference.elsewhere
+(parameter external_name: (simple_identifier) @name) @reference.elsewhere

@@ -8,4 +8,7 @@
 (struct_specifier name: (type_identifier) @name !body) @reference.type
 (union_specifier name: (type_identifier) @name !body) @reference.type
 (enum_specifier name: (type_identifier) @name !body) @reference.type
-(argument_list (identifier) @name) @reference.value
+(expression/identifier) @name @reference.mention
+(field_expression argument: (_) @qualifier field: (field_identifier) @name) @reference.value
+(field_designator (field_identifier) @name) @reference.value
+(assignment_expression left: (identifier) @name) @reference.mention

@@ -1,6 +1,12 @@
 (struct_specifier name: (_) @name body: (_) @body) @definition.struct
 (union_specifier name: (_) @name body: (_) @body) @definition.struct
 (enum_specifier name: (_) @name body: (_) @body) @definition.enum
+(field_declaration declarator: [
+  (field_identifier) @name
+  (array_declarator declarator: (field_identifier) @name)
+  (pointer_declarator declarator: (field_identifier) @name)
+  (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (field_identifier) @name)))
+]) @definition.attribute
 (enumerator name: (_) @name) @definition.attribute
 (type_definition declarator: [
   (type_identifier) @name

@@ -28,4 +28,12 @@
 (type_descriptor type: (type_identifier) @name) @reference.type
 (struct_specifier name: (type_identifier) @name !body) @reference.type
 (enum_specifier name: (type_identifier) @name !body) @reference.type
-(argument_list (identifier) @name) @reference.value
+(expression/identifier) @name @reference.mention
+(field_expression argument: (_) @qualifier field: (field_identifier) @name) @reference.value
+(field_designator (field_identifier) @name) @reference.value
+(expression/qualified_identifier scope: (_) @qualifier name: (identifier) @name) @reference.value
+(qualified_identifier scope: (namespace_identifier) @name (#not-eq? @name "std")) @reference.value
+(field_initializer (field_identifier) @name) @reference.value
+(case_statement value: (identifier) @name) @reference.mention
+(using_declaration (qualified_identifier scope: (_) @qualifier name: (identifier) @name)) @reference.value
+(assignment_expression left: (identifier) @name) @reference.mention

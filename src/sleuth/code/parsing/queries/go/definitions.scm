@@ -10,6 +10,7 @@
   body: (_)? @body) @definition.method
 (type_spec name: (_) @name type: (struct_type)) @definition.struct
 (type_spec name: (_) @name type: (interface_type)) @definition.interface
+(type_spec type: (struct_type (field_declaration_list (field_declaration name: (_) @name) @definition.attribute)))
 (type_spec type: (interface_type (method_elem name: (_) @name) @definition.method))
 (type_spec name: (_) @name) @definition.type
 (type_alias name: (_) @name) @definition.type

@@ -13,12 +13,7 @@
 (class_pattern (dotted_name (identifier) @qualifier . (identifier) @name .)) @reference.value
 ; A plain name counts if an import or a definition of the file is what it means, and no variable.
 (identifier) @name @reference.mention
-[
-  (keyword_argument name: (identifier) @name)
-  (import_statement (dotted_name (identifier) @name))
-  (import_from_statement (dotted_name (identifier) @name))
-  (aliased_import (dotted_name (identifier) @name) alias: (identifier) @name)
-] @reference.elsewhere
+(keyword_argument name: (identifier) @name) @reference.elsewhere
 
 (type [
   (identifier) @name

@@ -18,5 +18,5 @@
   (#eq? @_new "new")) @reference.instantiation
 (call !receiver method: (_) @name) @reference.call
 (call receiver: (_) @qualifier method: (_) @name (#not-eq? @name "new")) @reference.call
-(argument_list (constant) @name) @reference.value
-(argument_list (scope_resolution scope: (_)? @qualifier name: (_) @name)) @reference.value
+(constant) @name @reference.value
+(scope_resolution scope: (_)? @qualifier name: (constant) @name) @reference.value

@@ -11,3 +11,4 @@
 (static_item name: (_) @name) @definition.constant
 [(type_item name: (_) @name) (associated_type name: (_) @name)] @definition.type
 (enum_variant name: (_) @name) @definition.attribute
+(field_declaration name: (_) @name) @definition.attribute

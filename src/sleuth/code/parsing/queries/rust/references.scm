@@ -33,19 +33,18 @@
   (generic_type_with_turbofish type: (_) @name)
 ]) @reference.instantiation
 
-[
-  (parameter type: (type_identifier) @name)
-  (field_declaration type: (type_identifier) @name)
-  (ordered_field_declaration_list (type_identifier) @name)
-  (function_item return_type: (type_identifier) @name)
-  (let_declaration type: (type_identifier) @name)
-  (type_cast_expression type: (type_identifier) @name)
-  (type_arguments (type_identifier) @name)
-  (generic_type type: (type_identifier) @name)
-  (dynamic_type trait: (type_identifier) @name)
-  (array_type element: (type_identifier) @name)
-  (tuple_type (type_identifier) @name)
-  (scoped_type_identifier path: (_) @qualifier name: (type_identifier) @name)
-] @reference.type
-(reference_type type: (type_identifier) @name) @reference.type
-(arguments (identifier) @name) @reference.value
+(type_identifier) @name @reference.mention
+(scoped_type_identifier path: (_) @qualifier name: (type_identifier) @name) @reference.type
+(scoped_identifier path: (_)? @qualifier name: (_) @name) @reference.value
+(field_expression value: (_) @qualifier field: (field_identifier) @name) @reference.value
+; A field in `S { name: 1 }` is one of `S`.
+(struct_expression name: (_) @qualifier
+  body: (field_initializer_list (field_initializer field: (_) @name))) @reference.value
+(_expression/identifier) @name @reference.mention
+(tuple_struct_pattern type: (identifier) @name) @reference.value
+; Other names in patterns are variables.
+((_pattern/identifier) @name @reference.mention (#match? @name "^[A-Z]"))
+(scoped_identifier path: (identifier) @name) @reference.mention
+(scoped_type_identifier path: (identifier) @name) @reference.mention
+; What a macro is given is not parsed.
+(token_tree (identifier) @name) @reference.mention

@@ -12,3 +12,6 @@
   value: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @definition.method
 
 (ambient_declaration (_) @wrapped) @wrapper
+(public_field_definition name: (_) @name) @definition.attribute
+(enum_body name: (_) @name @definition.attribute)
+(enum_assignment name: (_) @name) @definition.attribute

@@ -16,14 +16,7 @@
   (generic_type name: (nested_type_identifier module: (_) @qualifier name: (_) @name))
 ]) @reference.inheritance
 
-(type_annotation [(type_identifier) @name (nested_type_identifier module: (_) @qualifier name: (_) @name)]) @reference.type
-(type_annotation (generic_type name: (type_identifier) @name)
-  (#not-match? @name "^(Promise|Array|Map|Set|Record|Partial|Readonly)$")) @reference.type
-(type_arguments [(type_identifier) @name (nested_type_identifier module: (_) @qualifier name: (_) @name)]) @reference.type
-(union_type [(type_identifier) @name (nested_type_identifier module: (_) @qualifier name: (_) @name)]) @reference.type
-(intersection_type [(type_identifier) @name (nested_type_identifier module: (_) @qualifier name: (_) @name)]) @reference.type
-(array_type (type_identifier) @name) @reference.type
-(as_expression (type_identifier) @name) @reference.type
-(satisfies_expression (type_identifier) @name) @reference.type
-(constraint (type_identifier) @name) @reference.type
-(type_predicate type: (type_identifier) @name) @reference.type
+(type_identifier) @name @reference.type
+(nested_type_identifier module: (_) @qualifier name: (_) @name) @reference.type
+(nested_type_identifier module: (identifier) @name) @reference.mention
+(type_query (identifier) @name) @reference.mention
