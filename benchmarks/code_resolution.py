@@ -4,10 +4,9 @@ python -m benchmarks.code_resolution --work /tmp/code PACKAGE_FOLDER ... --types
 
 Each package of Python is copied into a folder of its own, below which `import PACKAGE` means it, to jedi and to us.
 Other folders are read as they are: TypeScript by `node` and the package `typescript`, which `npm install typescript`
-puts into the working folder; Go by `go`, Java by `java`, a crate of Rust by `rustdoc` of a nightly toolchain, Kotlin by
-`kotlinc` and `javap`, C# by `mcs` and Mono.Cecil. Of the references (calls, instantiations, bases) that the truth has
-inside the project, recall is the share that we resolve to the same place. Precision is the share of our targets that
-agree, where the truth has one.
+puts into the working folder; Go by `go`, Java by `java`. Of the references (calls, instantiations, bases) that the
+truth has inside the project, recall is the share that we resolve to the same place. Precision is the share of our
+targets that agree, where the truth has one.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Set
 from pathlib import Path
@@ -97,9 +95,6 @@ COMPILERS = {
     "typescript": Compiler("TypeScript", ("node",), "typescript_truth.mjs", frozenset({"typescript", "tsx"})),
     "go": Compiler("Go", ("go", "run"), "go_truth.go", frozenset({"go"})),
     "java": Compiler("Java", ("java",), "JavaTruth.java", frozenset({"java"})),
-    "rust": Compiler("Rust", (sys.executable, "-P"), "rust_truth.py", frozenset({"rust"})),
-    "kotlin": Compiler("Kotlin", (sys.executable, "-P"), "kotlin_truth.py", frozenset({"kotlin"})),
-    "csharp": Compiler("C#", (sys.executable, "-P"), "csharp_truth.py", frozenset({"csharp"})),
 }
 """Compilers by the option that takes their folders."""
 
