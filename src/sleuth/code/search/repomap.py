@@ -200,9 +200,9 @@ def _answers(snapshot: Snapshot, query: str) -> tuple[NDArray[np.float64], list[
     question, everywhere = read_query(query), CodeFilter()
     pieces = keyword_search(snapshot, question, _MOST_ANSWERS, everywhere)
     scores = {piece.file: piece.score for piece in pieces}
-    found = whole_definitions(snapshot, question, pieces, _MOST_ANSWERS, by_words=scores, allowed=everywhere)
+    hits = whole_definitions(snapshot, question, pieces, _MOST_ANSWERS, by_words=scores, allowed=everywhere)
     definitions = []
-    for piece in found:
+    for piece in hits:
         symbol = snapshot.detail(snapshot.files[piece.file]).chunks[piece.chunk].symbol
         if symbol >= 0:
             definitions.append((piece.file, symbol))

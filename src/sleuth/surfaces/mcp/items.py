@@ -54,8 +54,7 @@ def fit(results: Sequence[Fields], room: int) -> list[Fields]:
 def by_worth(hits: Sequence[RetrievedItem], around: Iterable[RetrievedItem]) -> list[RetrievedItem]:
     """Return hits and other pieces of their files, the first hit first, then by what they are worth.
 
-    A definition is worth its score among those of code; the n-th passage of a document 1 / √n, in the n-th file
-    another 1 / √n.
+    A definition is worth its score in the search of code; the n-th passage of a document, in the m-th file, 1 / √(nm).
     """
     ranks = {file: rank for rank, file in enumerate(dict.fromkeys(map(file_of, hits)), 1)}
     items = {item.id: item for item in (*hits, *around) if file_of(item) in ranks}

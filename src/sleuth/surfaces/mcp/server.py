@@ -59,8 +59,9 @@ def build_server(
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tools = tools_of(context)
+        is_error = False
         try:
-            text, is_error = await run(context, tools.call, params.name, params.arguments or {}), False
+            text = await run(context, tools.call, params.name, params.arguments or {})
         except (SleuthError, TypeError) as error:
             text, is_error = str(error), True
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=is_error)
