@@ -81,14 +81,13 @@ class Built:
     def open(self, kind: SegmentKind) -> None:
         """Open it for readers in this process. A small one needs no validation: nobody else had its arrays."""
         encoded = self.encoded
+        name, checksum, most_rows = encoded.name, encoded.checksum, lambda: encoded.rows
         if not self.held:
             (content,) = encoded.parts
-            self.opened = segments.decode(encoded.name, bytes(content), encoded.checksum)
+            self.opened = segments.decode(name, bytes(content), checksum, most_rows=most_rows)
             return
         with suppress(IndexDamagedError, OSError):  # of crafted inputs, or no descriptor: a reader notes it
-            opened = segment_files.read(
-                self.path.parent, encoded.name, encoded.size, encoded.checksum, most_rows=lambda: encoded.rows
-            )
+            opened = segment_files.read(self.path.parent, name, encoded.size, checksum, most_rows=most_rows)
             segments.validate(opened, kind)
             self.opened = opened
 
