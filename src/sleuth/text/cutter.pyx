@@ -113,7 +113,6 @@ cdef class Cutter:
     def __init__(self, str text not None, outline, Py_ssize_t size, Py_ssize_t overlap, bint code, bint paged):
         self.headings, self.ends, self.paths, self.kept = outline.headings, outline.ends, outline.paths, outline.kept
         self.text, self.size, self.overlap, self.code, self.paged = text, size, overlap, code, paged
-        self.sentence = sentence_of(text)
 
     def chunks(self):
         """Return the chunks of the text, in order; each begins in the overlap with the one before, if there is one.
@@ -215,7 +214,7 @@ cdef class Cutter:
         if self.code:
             return border if border >= 0 else self.weakest(half, high)
         if border < 0:
-            border = self.last_match(self.sentence, half, high)
+            border = self.last_match(self.sentence_border(), half, high)
         if border < 0:
             return self.weakest(half, high)
         block = self.kept_at(border)
@@ -229,6 +228,12 @@ cdef class Cutter:
             if low <= end <= high:
                 last = end
         return last
+
+    cdef object sentence_border(self):
+        """Return the border of sentences in the text. A text of one chunk needs none."""
+        if self.sentence is None:
+            self.sentence = sentence_of(self.text)
+        return self.sentence
 
     cdef Py_ssize_t weakest(self, Py_ssize_t half, Py_ssize_t high) except -1:
         """Return the start of the last line that starts in [half, high], else of the last word, else `high`."""
@@ -245,7 +250,7 @@ cdef class Cutter:
         """
         # With one blank after each, `overlap` tokens take at most so many characters.
         cdef Py_ssize_t low = max(position + 1, end - self.overlap * (WORD_PIECE + 1)), start
-        for match in self.sentence.finditer(self.text, low, end):
+        for match in self.sentence_border().finditer(self.text, low, end):
             start = after_blanks(self.text, match.end())
             if start >= end:
                 break
