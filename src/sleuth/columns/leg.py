@@ -56,9 +56,7 @@ class ColumnsLeg(IndexLeg):
         """Return a column per key; a key that no row has costs nothing."""
         from sleuth.columns.build import build_columns
 
-        n = len(rows.keys)
-        metadata = rows.metadata or [{}] * n
-        return to_segment(n, sorted(build_columns(metadata).items()))
+        return to_segment(len(rows.keys), sorted(build_columns(rows.metadata).items()))
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
         """Return the columns of the live rows; values that only dead rows had are dropped."""

@@ -56,6 +56,7 @@ def count(bitmap: Bitmap) -> int:
     return int(np.bitwise_count(bitmap).sum())
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Table(Sequence[dict[str, Any]]):
     """Mappings with the same keys, except for null, kept as columns: a mapping is made when it is read.
 
@@ -65,10 +66,9 @@ class Table(Sequence[dict[str, Any]]):
         shared: by other keys, a value of each document.
     """
 
-    def __init__(
-        self, owners: Sequence[int], columns: Mapping[str, Sequence[Any]], shared: Mapping[str, Sequence[Any]]
-    ) -> None:
-        self.owners, self.columns, self.shared = owners, columns, shared
+    owners: Sequence[int]
+    columns: Mapping[str, Sequence[Any]]
+    shared: Mapping[str, Sequence[Any]]
 
     def __len__(self) -> int:
         return len(self.owners)
