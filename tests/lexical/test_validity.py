@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical import LexicalLeg, merging, postings
+from sleuth.lexical import LexicalLeg, postings
 from sleuth.lexical.leg import FieldSpec
 from sleuth.store import SegmentData
 from tests.segments import rows_of
@@ -49,7 +49,7 @@ def test_terms_of_four_gigabytes_are_refused() -> None:
     """The offset of a term has 32 bits; the largest value means that the term has no postings."""
     for size in (postings.GONE, postings.GONE + 1):
         with pytest.raises(ArgumentError, match=f"bytes of distinct terms, got {size}"):
-            merging.dictionary(np.zeros(0, np.uint8), np.array([0, size]))
+            postings.dictionary(np.zeros(0, np.uint8), np.array([0, size]))
 
 
 def test_a_text_counts_at_most_a_thousand_times() -> None:

@@ -20,8 +20,8 @@ from sleuth.lexical.by_language import (
     languages_of,
     separate,
 )
-from sleuth.lexical.merging import Arrays, dictionary, merge_field, number_rows
-from sleuth.lexical.postings import FieldPostings, PostingsWriter, tally
+from sleuth.lexical.merging import Arrays, merge_field, number_rows
+from sleuth.lexical.postings import FieldPostings, PostingsWriter, dictionary, tally
 from sleuth.lexical.query_terms import Terms
 from sleuth.lexical.scoring import K1, LANGUAGES, LENGTHS, B, bm25_norm, lengths_by_field, row_lengths
 from sleuth.lexical.search import LexicalSearcher

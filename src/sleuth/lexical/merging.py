@@ -20,9 +20,9 @@ from sleuth.lexical.postings import (
     empty_slots,
     fill_slots,
     is_dense,
-    make_slots,
     sizes_of,
     tally_segment,
+    term_starts,
 )
 from sleuth.store import Scratch, SegmentView, unpack
 from sleuth.store.disk.scratch import Growing, let_go
@@ -159,8 +159,7 @@ def _dictionary(
             new_data = data_of_terms[np.repeat(is_new, lengths)]
             bounds = size + np.cumsum(np.append(0, lengths[is_new]))
             size = int(bounds[-1])
-            check_size(size)
-            bounds_of_new = bounds.astype(np.uint32)
+            bounds_of_new = term_starts(bounds)
             fill_slots(slots, new_data, bounds_of_new, count)
             count += len(bounds) - 1
             data.append(new_data)
@@ -277,16 +276,3 @@ class _Joined:
     def arrays(self) -> Arrays:
         """Return those of all terms."""
         return {name: piece_list.array() for name, piece_list in self._grown.items()}
-
-
-def dictionary(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> Arrays:
-    """Return the arrays of these terms, end to end, and where each begins and ends."""
-    check_size(int(starts[-1]))
-    short = starts.astype(np.uint32)
-    return {"term_bytes": data, "term_starts": short, "slots": make_slots(data, short)}
-
-
-def check_size(size: int) -> None:
-    """Raises ArgumentError where the terms of a segment take too many bytes."""
-    if size >= GONE:
-        raise ArgumentError(f"a segment must hold less than {GONE} bytes of distinct terms, got {size}")

@@ -48,6 +48,7 @@ DENSE_LEAST = 64
 """... and in at least this many rows."""
 GONE = 0xFFFFFFFF
 """Marks a dropped row or term in a map."""
+cdef uint32_t GONE_ROW = GONE
 
 
 cdef const uint32_t* _u32(array) except? NULL:
@@ -270,15 +271,23 @@ def sizes_of(df, long_counts, n_rows):
     return np.where(is_dense(df, n_rows), df.astype(np.int64) + long_counts + 2 * stride_of(n_rows), 5 * df.astype(np.int64))
 
 
-def make_slots(const uint8_t[::1] data, const uint32_t[::1] starts):
-    """Build a hash table over a dictionary: shape (a power of two,), uint32, term number + 1; 0 is free."""
-    slots = empty_slots(starts.shape[0] - 1)
-    fill_slots(slots, data, starts, 0)
-    return slots
+def dictionary(data, starts):
+    """Return the arrays of these terms, end to end, and where each begins and ends. Raises as `term_starts`."""
+    short = term_starts(starts)
+    slots = empty_slots(len(short) - 1)
+    fill_slots(slots, data, short, 0)
+    return {"term_bytes": data, "term_starts": short, "slots": slots}
+
+
+def term_starts(starts):
+    """Return where terms begin and end, in 32 bits; raises ArgumentError where all take too many bytes."""
+    if starts[-1] >= GONE:
+        raise ArgumentError(f"a segment must hold less than {GONE} bytes of distinct terms, got {starts[-1]}")
+    return starts.astype(np.uint32)
 
 
 def empty_slots(n_terms):
-    """Return the hash table of a dictionary of so many terms, before they are put into it."""
+    """Return the hash table of a dictionary of so many terms, shape (a power of two,), uint32; 0 is free."""
     room = 8
     while room * 2 < n_terms * 3:
         room *= 2
@@ -286,7 +295,7 @@ def empty_slots(n_terms):
 
 
 def fill_slots(uint32_t[::1] slots, const uint8_t[::1] data, const uint32_t[::1] starts, uint32_t first):
-    """Put terms into a hash table, which are the ones from number `first` on; `starts` may begin with any value."""
+    """Put terms into a hash table, each as its number + 1, from `first` on; `starts` may begin with any value."""
     cdef uint64_t mask = slots.shape[0] - 1, i, j
     cdef const uint8_t* term = &data[0] if data.shape[0] else NULL
     with nogil:
@@ -387,9 +396,7 @@ cdef class PostingsWriter:
         """
         cdef uint64_t number, stop = min(end, source.n_terms)
         cdef uint32_t term, n = <uint32_t>(len(self.arrays["list_starts"]) - 1)
-        cdef const uint32_t* row_numbers = NULL
-        if rows is not None and rows.shape[0]:
-            row_numbers = &rows[0]
+        cdef const uint32_t* row_numbers = &rows[0] if rows is not None and rows.shape[0] else NULL
         with nogil:
             for number in range(begin, stop):
                 term = terms[number] - first
@@ -418,7 +425,7 @@ cdef class PostingsWriter:
         return 0
 
     cdef inline void _move(self, uint32_t row, uint32_t term, uint32_t count) noexcept nogil:
-        if row != <uint32_t>GONE_ROW:
+        if row != GONE_ROW:
             write_posting(&self.w, term, row, count, self.c0 + self.c1 * <float>self.lengths[row])
 
     def finish(self):
@@ -448,9 +455,6 @@ cdef class PostingsWriter:
         for i, name in enumerate(("large_terms", "large_docs", "large_counts")):
             a[name] = np.ascontiguousarray(large[:, i])
         return a
-
-
-cdef uint32_t GONE_ROW = 0xFFFFFFFFu
 
 
 def tally(const uint32_t[::1] terms, const uint32_t[::1] counts, uint32_t[::1] df, uint32_t[::1] long_counts):
