@@ -1,9 +1,9 @@
-"""Checks of the vectors that embedders give, and their scaling to length 1."""
+"""What embedders read of passages, checks of the vectors that they give, and their scaling to length 1."""
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -16,8 +16,28 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 T = TypeVar("T")
+EMBEDDED_FIELDS = ("title", "heading", "text")
+"""The texts of a passage that models read, in this order."""
 _ROWS = 1_000
 """Vectors that are scaled at once."""
+
+
+def embedded_text(texts: Mapping[str, object]) -> str:
+    """Return what is embedded of a passage with these texts by field; others than texts do not count."""
+    return _joined(text for name in EMBEDDED_FIELDS if isinstance(text := texts.get(name), str))
+
+
+def embedded_texts(
+    texts: Mapping[str, Sequence[str]], n: int, fields: Sequence[str] = EMBEDDED_FIELDS
+) -> list[str]:
+    """Return what is embedded of `n` passages with these texts by field, column-wise."""
+    columns = [texts[name] for name in fields if name in texts]
+    return [_joined(parts) for parts in zip(*columns, strict=True)] or [""] * n
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """Return texts of a passage as one; empty ones leave no trace."""
+    return " ".join(text for text in texts if text)
 
 
 def checked_vectors(vectors: object, n: int) -> NDArray[np.float32]:

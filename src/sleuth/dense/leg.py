@@ -32,9 +32,7 @@ from sleuth.store import (
     unpack,
 )
 from sleuth.store.disk.scratch import Growing, let_go
-from sleuth.text import embedded_texts
-from sleuth.text.passages import EMBEDDED_FIELDS
-from sleuth.vectors import ask_embedder, ask_if_able, unit
+from sleuth.vectors import EMBEDDED_FIELDS, ask_embedder, ask_if_able, embedded_texts, unit
 
 logger = logger_of("dense")
 

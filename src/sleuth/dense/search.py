@@ -25,9 +25,8 @@ from sleuth.dense.lists import lists_in
 from sleuth.errors import EmbeddingError, IndexDamagedError
 from sleuth.store import Hits, LegRequest, LegSearcher, SegmentData, SegmentView, best_hits
 from sleuth.store.legs.searching import locate, no_hits, rows_allowed
-from sleuth.text import embedded_text
 from sleuth.types import Explanation
-from sleuth.vectors import as_vector, ask_embedder
+from sleuth.vectors import as_vector, ask_embedder, embedded_text
 
 if TYPE_CHECKING:
     from sleuth.dense.leg import DenseLeg

@@ -32,7 +32,7 @@ def score_hits(engine: Engine, query: str, hits: Sequence[RetrievedItem]) -> lis
     Args:
         hits: of that engine for that query, explained.
     """
-    from sleuth.text import embedded_text
+    from sleuth.vectors import embedded_text
 
     weights = {name: leg.weight for name, leg in engine.legs.items()}
     greatest = {name: leg.greatest(query, engine.idf) for name, leg in engine.legs.items()}

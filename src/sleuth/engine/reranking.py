@@ -21,10 +21,9 @@ from sleuth.extensions import extension, extensions
 from sleuth.remote import Deadline
 from sleuth.store.legs.recent import RecentValues
 from sleuth.store.store import Store
-from sleuth.text import embedded_text
 from sleuth.text.detection import language_of_query
 from sleuth.text.languages import ENGLISH, LANGUAGES
-from sleuth.vectors import unit, unit_query
+from sleuth.vectors import embedded_text, unit, unit_query
 
 if TYPE_CHECKING:
     from sleuth.engine.index import Backend

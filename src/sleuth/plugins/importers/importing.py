@@ -134,7 +134,7 @@ def _keeper(engine: Engine) -> Callable[[Sequence[StoredVector]], None]:
         ArgumentError: the index keeps no vectors of its embedder.
     """
     from sleuth.store import text_hash
-    from sleuth.text import embedded_text
+    from sleuth.vectors import embedded_text
 
     embedder, cache = engine.embedder, engine.backend.vector_cache
     if embedder is None or cache is None:

@@ -52,8 +52,8 @@ from sleuth.store import (
     encode_once,
     require,
 )
-from sleuth.text import embedded_texts
 from sleuth.types import Explanation
+from sleuth.vectors import embedded_texts
 
 logger = logger_of("sparse")
 
