@@ -257,7 +257,7 @@ FOLDERS: dict[str, dict[str, set[str]]] = {
         "passages": {"disk", "legs", "record"},
         "catalogue": {"disk", "legs", "record", "passages"},
         "reading": {"legs", "record", "catalogue"},
-        "writing": {"disk", "legs", "record", "catalogue"},
+        "writing": {"legs", "record", "passages", "catalogue"},
         "health": {"disk", "legs", "record", "passages", "catalogue", "writing"},
         "": {"disk", "legs", "record", "catalogue", "reading", "writing", "health"},
     },

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sleuth.errors import SleuthError
 from sleuth.store import Writer
-from sleuth.store.catalogue import building
+from sleuth.store.catalogue import manifest
 from sleuth.store.store import Store
 from tests.store.words import SumsLeg, put
 
@@ -62,5 +62,5 @@ def main(path: str, first: int, last: int, size: int) -> None:
 
 if __name__ == "__main__":
     if "files" in sys.argv:
-        building.INLINE_BYTES = 0
+        manifest.INLINE_BYTES = 0
     main(str(Path(sys.argv[1])), *map(int, sys.argv[2:5]))

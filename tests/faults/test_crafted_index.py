@@ -19,7 +19,7 @@ from sleuth.code.snapshots.record import FileRow
 from sleuth.engine import Engine, open_code
 from sleuth.errors import SleuthError
 from sleuth.store import SegmentData
-from sleuth.store.catalogue import building, segment_files, segments
+from sleuth.store.catalogue import manifest, segment_files, segments
 from sleuth.store.disk.files import CODE, DOCUMENTS
 from sleuth.types import Document
 from tests.code.conftest import write
@@ -43,9 +43,9 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.MonkeyPatch.context() as patch,
         Engine.open(path, create=True, embedder=HashEmbedder()) as engine,
     ):
-        patch.setattr(building, "INLINE_BYTES", 0)
+        patch.setattr(manifest, "INLINE_BYTES", 0)
         engine.add(rows[:100])
-        patch.setattr(building, "INLINE_BYTES", 1 << 20)
+        patch.setattr(manifest, "INLINE_BYTES", 1 << 20)
         engine.add(rows[100:])
         engine.delete(["d3", "d120"])
     return path

@@ -7,7 +7,7 @@ import pytest
 
 from sleuth.engine import Engine, open_code
 from sleuth.errors import IndexDamagedError, StoreError
-from sleuth.store.catalogue import building
+from sleuth.store.catalogue import manifest
 from sleuth.store.passages.records import coded
 from sleuth.store.store import Store
 from sleuth.types import Chunk, Document
@@ -21,7 +21,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Store.open(path, create=True, settings={"analyzer": "plain"}) as store:
         store.attach([SumsLeg("sums"), SumsLeg("other")])
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(building, "INLINE_BYTES", 2000)
+            patch.setattr(manifest, "INLINE_BYTES", 2000)
             with store.writer() as writer:
                 texts, hashes = zip(*((f"passage {i} " * 30, f"{i:08x}") for i in range(400)), strict=True)
                 put_passages(writer, [f"p{i}" for i in range(400)], texts, hashes)

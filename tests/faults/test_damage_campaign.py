@@ -17,7 +17,7 @@ import pytest
 from sleuth import Document, Engine
 from sleuth.code import index_path
 from sleuth.engine import open_code
-from sleuth.store.catalogue import building
+from sleuth.store.catalogue import manifest
 from tests.dense.strategies import HashEmbedder
 from tests.faults.proof import ROOT
 from tests.faults.trial import documents_of
@@ -78,7 +78,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sound indexes, other ones, and earlier versions."""
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(building, "INLINE_BYTES", 0)
+        patch.setattr(manifest, "INLINE_BYTES", 0)
         patch.setattr("sleuth.code.snapshots.shelf.SMALL", 0)
         for name, make in (("documents", make_documents), ("logged", make_logged), ("code", make_code)):
             make(home / name, 0)

@@ -12,7 +12,7 @@ import pytest
 from sleuth.code.snapshots import shelf
 from sleuth.engine import Engine
 from sleuth.errors import IndexUnsafeError
-from sleuth.store.catalogue import building, segments
+from sleuth.store.catalogue import manifest, segments
 from sleuth.store.disk.files import CODE, DOCUMENTS
 from sleuth.store.store import Store
 from sleuth.types import Document
@@ -64,7 +64,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
         patch.delenv("SLEUTH_INDEX", raising=False)
-        patch.setattr(building, "INLINE_BYTES", 0)
+        patch.setattr(manifest, "INLINE_BYTES", 0)
         patch.setattr(shelf, "SMALL", 0)
         with Engine.open(".sleuth", create=True, embedder="") as engine:
             engine.add([Document("Tokens are refilled every second.", id="guide")])
@@ -291,7 +291,7 @@ def test_only_the_owner_reads_an_index(home: Path) -> None:
     before = os.umask(0)
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(building, "INLINE_BYTES", 0)
+            patch.setattr(manifest, "INLINE_BYTES", 0)
             sleuth("index", "guide.md", "--embedder", "")
             sleuth("code", "index", ".")
             with opened(home / ".sleuth") as store, store.writer() as writer:

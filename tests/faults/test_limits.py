@@ -15,7 +15,7 @@ from sleuth.code.snapshots import shelf
 from sleuth.code.snapshots.health import check
 from sleuth.engine import Engine, open_code
 from sleuth.errors import ArgumentError, IndexDamagedError, SleuthError, StoreError
-from sleuth.store.catalogue import building
+from sleuth.store.catalogue import manifest
 from sleuth.store.store import Store
 from sleuth.types import Document
 from tests.code.conftest import write
@@ -31,7 +31,7 @@ ROWS = 2_000
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an index whose segment is a file."""
-    monkeypatch.setattr(building, "INLINE_BYTES", 0)
+    monkeypatch.setattr(manifest, "INLINE_BYTES", 0)
     with Store.open(tmp_path / "index", create=True) as store:
         store.attach([SumsLeg()])
         add(store, "a", *(["text"] * ROWS))
@@ -74,7 +74,7 @@ def test_a_segment_that_is_cut_off_under_a_reader(path: Path) -> None:
 
 def cut_segments(folder: str) -> None:
     """Cut off each segment of an index while it is open, search and check the index, and print kinds of segments."""
-    pytest.MonkeyPatch().setattr(building, "INLINE_BYTES", 0)
+    pytest.MonkeyPatch().setattr(manifest, "INLINE_BYTES", 0)
     pytest.MonkeyPatch().setattr(shelf, "SMALL", 0)
     index, embedder, kinds = Path(folder, "index"), HashEmbedder(), set()
     with Engine.open(index, create=True, embedder=embedder) as engine:

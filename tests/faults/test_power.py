@@ -109,9 +109,9 @@ from pathlib import Path
 from sleuth.code import index_path
 from sleuth.code.snapshots import shelf
 from sleuth.engine import open_code
-from sleuth.store.catalogue import building
+from sleuth.store.catalogue import manifest
 if sys.argv[4] == "files":
-    building.INLINE_BYTES, shelf.SMALL, shelf.MANY = 0, 0, 2
+    manifest.INLINE_BYTES, shelf.SMALL, shelf.MANY = 0, 0, 2
 index, root = map(Path, sys.argv[1:3])
 with open_code(index, create=True) as storage:
     for n in range(int(sys.argv[3])):
@@ -171,9 +171,9 @@ import sqlite3
 import sys
 from contextlib import closing
 from sleuth.store.store import Store
-from sleuth.store.catalogue import building
+from sleuth.store.catalogue import manifest
 from tests.store.words import SumsLeg, put
-building.INLINE_BYTES = 0
+manifest.INLINE_BYTES = 0
 for step in (1, 2):
     with Store.open(sys.argv[1], create=True) as store:
         store.attach([SumsLeg()])

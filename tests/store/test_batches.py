@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sleuth.store import text_hash
-from sleuth.store.catalogue import building
 from sleuth.store.store import Store
 from sleuth.store.writing import transaction
 from sleuth.types import Chunk
@@ -40,7 +39,7 @@ history = st.lists(
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every few characters a batch for the other thread."""
     monkeypatch.setattr(transaction, "BATCH_BYTES", 4)
-    monkeypatch.setattr(building, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(transaction, "_WORTH_A_THREAD", 1)
 
 
 @settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -121,15 +120,15 @@ def test_an_interruption_while_waiting_loses_nothing(store: Store, monkeypatch: 
             return build(self, rows)
 
     store.attach([Slow()])
-    wait, waits = building.Flight.wait, count(1)
+    wait, waits = transaction.Flight.wait, count(1)
 
-    def interrupted(flight: building.Flight) -> None:
+    def interrupted(flight: transaction.Flight) -> None:
         entered.set()
         if next(waits) == 2:
             raise KeyboardInterrupt
         wait(flight)
 
-    monkeypatch.setattr(building.Flight, "wait", interrupted)
+    monkeypatch.setattr(transaction.Flight, "wait", interrupted)
     texts = [f"text {i}" for i in range(5)]
     with store.writer() as writer:
         ids = []

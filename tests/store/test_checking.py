@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sleuth.store.catalogue import building, manifest, segment_files, segments
+from sleuth.store.catalogue import manifest, segment_files, segments
 from sleuth.store.store import Store
 from tests.store.words import faults, put_passages, read
 
@@ -15,7 +15,7 @@ ROWS = 1_000
 @pytest.fixture(autouse=True)
 def segments_are_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write every segment into a file rather than into the record."""
-    monkeypatch.setattr(building, "INLINE_BYTES", 0)
+    monkeypatch.setattr(manifest, "INLINE_BYTES", 0)
 
 
 def add(store: Store, name: str, rows: int = ROWS) -> None:

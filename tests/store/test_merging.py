@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sleuth.errors import StoreError
 from sleuth.store import IN_MEMORY
-from sleuth.store.catalogue import building, merging
+from sleuth.store.catalogue import manifest, merging
 from sleuth.store.catalogue.lock import WriterLock
 from sleuth.store.store import Store
 from tests.examples import examples
@@ -125,7 +125,7 @@ def test_a_commit_that_fails_lets_its_merges_go(
     store: Store, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     """Where a commit fails with an unknown outcome, or Ctrl-C follows it, merging goes on, and nothing is lost."""
-    monkeypatch.setattr(building, "INLINE_BYTES", 0)
+    monkeypatch.setattr(manifest, "INLINE_BYTES", 0)
 
     def interrupt(*_: object) -> None:
         patch.undo()

@@ -13,7 +13,7 @@ import pytest
 from sleuth.code import index_path
 from sleuth.engine import Engine, open_code
 from sleuth.errors import FormatVersionError, IndexNotFoundError, IndexUnsafeError, StoreError
-from sleuth.store.catalogue import building, manifest, schema
+from sleuth.store.catalogue import manifest, schema
 from sleuth.store.catalogue.manifest import SegmentMissingError
 from sleuth.store.health import opening
 from sleuth.store.store import Store
@@ -91,7 +91,7 @@ def test_no_false_alarm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, merges: int, is_writable: bool
 ) -> None:
     """Merges between reading the manifest and opening its files are no damage, in any number."""
-    monkeypatch.setattr(building, "INLINE_BYTES", 0)
+    monkeypatch.setattr(manifest, "INLINE_BYTES", 0)
     with Store.open(tmp_path / "index", create=True) as writing:
         writing.attach([SumsLeg()])
         real, merges_left, is_merging = manifest.open_segment, merges, False

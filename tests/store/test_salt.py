@@ -13,7 +13,7 @@ from unittest.mock import Mock
 import pytest
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.catalogue import building
+from sleuth.store.catalogue import manifest
 from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.passages.blocks import Passages
 from sleuth.store.record import mark
@@ -41,7 +41,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two indexes, segments in files."""
     home = tmp_path_factory.mktemp("sound")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(building, "INLINE_BYTES", 0)
+        patch.setattr(manifest, "INLINE_BYTES", 0)
         make(home / "own", "own")
         make(home / "foreign", "foreign")
     return home

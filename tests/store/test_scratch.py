@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sleuth.errors import StoreError
 from sleuth.store import Scratch, SegmentData
 from sleuth.store.catalogue import segment_files, segments
-from sleuth.store.catalogue.building import Built
+from sleuth.store.catalogue.manifest import Built
 from sleuth.store.disk import scratch
 from tests.commands import python
 

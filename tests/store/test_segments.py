@@ -22,7 +22,7 @@ from hypothesis.extra import numpy as npst
 from sleuth.errors import IndexDamagedError
 from sleuth.store import SegmentData
 from sleuth.store.catalogue import manifest, segment_files, segments, views
-from sleuth.store.catalogue.building import Built
+from sleuth.store.catalogue.manifest import Built
 from sleuth.store.legs.arrays import check_rising
 from sleuth.store.store import Store
 from tests.store.words import add, put

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError, IndexDamagedError, IndexLockedError, IndexNotFoundError, StoreError
 from sleuth.store import DocumentBatch, IndexSnapshot, KnownFile, text_hash
-from sleuth.store.catalogue import building, erasing
+from sleuth.store.catalogue import erasing, manifest
 from sleuth.store.passages.records import coded
 from sleuth.store.store import Store
 from sleuth.types import Chunk
@@ -307,7 +307,7 @@ def test_rows_deleted_during_a_build_are_dead_in_it(store: Store, first: bool) -
 
 def test_two_builds_of_a_row_leave_one_segment(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A segment whose rows another process indexed meanwhile is removed."""
-    monkeypatch.setattr(building, "INLINE_BYTES", 0)
+    monkeypatch.setattr(manifest, "INLINE_BYTES", 0)
 
     class Late(SumsLeg):
         def build(self, rows):  # type: ignore[no-untyped-def]
@@ -552,13 +552,13 @@ def test_a_sweep_removes_what_a_durable_commit_replaced(
     assert f"{store.path}/record.sqlite-wal" in events[: events.index(orphan.name)]
 
 
-@pytest.mark.parametrize("inline_bytes", [0, building.INLINE_BYTES], ids=["files", "values of the manifest"])
+@pytest.mark.parametrize("inline_bytes", [0, manifest.INLINE_BYTES], ids=["files", "values of the manifest"])
 @pytest.mark.parametrize("change", ["deleted", "replaced"])
 def test_a_text_leaves_the_disk_when_nobody_reads_it(
     store: Store, monkeypatch: pytest.MonkeyPatch, inline_bytes: int, change: str
 ) -> None:
     """A reader of the version before reads the text until it is done; then no file contains it, and others stay."""
-    monkeypatch.setattr(building, "INLINE_BYTES", inline_bytes)
+    monkeypatch.setattr(manifest, "INLINE_BYTES", inline_bytes)
     others = {f"d{i:02}": f"text {i}" for i in range(40)}
     with store.writer() as writer:
         put(writer, "a", UNMISTAKABLE, title="unmistakable title", metadata={"x": "unmistakable"})
@@ -587,7 +587,7 @@ def test_a_text_leaves_the_disk_when_nobody_reads_it(
 
 def test_a_text_that_a_crash_left_is_overwritten_later(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that ends between a deletion and the overwriting leaves it to the next commit of any process."""
-    monkeypatch.setattr(building, "INLINE_BYTES", 0)
+    monkeypatch.setattr(manifest, "INLINE_BYTES", 0)
     with store.writer() as writer:
         put_passages(writer, ["a", "b", "c", "d", "e", "f"], [UNMISTAKABLE, *"bcdef"], ["00"] * 6)
     store.wait()

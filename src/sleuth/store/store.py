@@ -47,7 +47,7 @@ from sleuth.store.record.scan import ranks_of
 from sleuth.store.record.values import Finding, Repair, Status
 
 if TYPE_CHECKING:
-    from sleuth.store.catalogue.building import Built
+    from sleuth.store.catalogue.manifest import Built
     from sleuth.store.writing.writer import Writer
 
 logger = logger_of("store")

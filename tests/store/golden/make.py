@@ -14,7 +14,7 @@ from sleuth.columns.leg import ColumnsLeg
 from sleuth.lexical import LexicalLeg
 from sleuth.lexical.search import LexicalSearcher
 from sleuth.store import IndexSnapshot, LegRequest, text_hash
-from sleuth.store.catalogue import building
+from sleuth.store.catalogue import manifest
 from sleuth.store.legs.leg import Leg
 from sleuth.store.record.layout import FORMAT
 from sleuth.store.store import Store
@@ -58,7 +58,7 @@ def facts(snapshot: IndexSnapshot) -> dict[str, Any]:
 
 def make(path: Path) -> None:
     """Make both kinds of segments, tombstones, vectors, and every column."""
-    building.INLINE_BYTES = 8000
+    manifest.INLINE_BYTES = 8000
     with Store.open(path, create=True, settings={"golden": FORMAT}) as store:
         store.attach(legs())
         with store.writer() as writer:

@@ -17,7 +17,7 @@ from sleuth.code.snapshots.storage import CodeStorage
 from sleuth.errors import IndexDamagedError, amount
 from sleuth.store import Finding, Repair
 from sleuth.store.catalogue import manifest, segment_files
-from sleuth.store.catalogue.building import Built
+from sleuth.store.catalogue.manifest import Built
 from sleuth.store.disk.files import log_bytes
 from sleuth.store.health.checks import (
     CheckedTable,

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from sleuth.errors import IndexDamagedError
 from sleuth.store import Hits, LegRequest, SegmentData, SegmentView
 from sleuth.store.catalogue import manifest, merging, segments
-from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.database import Database
-from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError
+from sleuth.store.catalogue.manifest import Built, SegmentEntry, SegmentMissingError
 from sleuth.store.catalogue.segment_files import sync_folder
 from sleuth.store.legs.leg import Leg, pack
 from sleuth.store.record.layout import Connection

@@ -32,8 +32,8 @@ from sleuth.code.snapshots.snapshot import Snapshot
 from sleuth.errors import CodeError, StoreError
 from sleuth.protocols import Closing
 from sleuth.store.catalogue import schema
-from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.database import Database
+from sleuth.store.catalogue.manifest import Built
 from sleuth.store.record import mark
 from sleuth.store.record.layout import Connection, select_in, translated
 

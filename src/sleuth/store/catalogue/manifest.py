@@ -2,13 +2,16 @@
 
 The manifest is the table `segments`: for each leg, ranges of keys that do not overlap, each answered for by one
 segment. Keys of no range are *gaps*; rows in a gap are uncovered. Deleted rows that a segment still holds are named
-by the table `tombstones`, with the generation that deleted them.
+by the table `tombstones`, with the generation that deleted them. A segment lies in a file, or a small one in the
+manifest itself.
 """
 
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -16,13 +19,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth import platform
 from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store.catalogue import segment_files, segments
-from sleuth.store.catalogue.segments import Opened
-from sleuth.store.legs.leg import Leg, SegmentKind
+from sleuth.store.catalogue.segments import Encoded, Opened
+from sleuth.store.disk.files import opened_folder
+from sleuth.store.disk.scratch import pieces
+from sleuth.store.legs.leg import Leg, RowKeys, SegmentData, SegmentKind
 from sleuth.store.passages.kind import PASSAGES
 from sleuth.store.record.layout import Connection
 from sleuth.store.record.scan import pairs
+
+INLINE_BYTES = 1 << 16
+"""Segments up to this size live in the record: no file, no further sync."""
 
 
 class SegmentEntry(NamedTuple):
@@ -150,6 +159,100 @@ def _read_segment(connection: Connection, folder: Path, entry: SegmentEntry) -> 
         raise StoreError(
             f"segment {entry.name} cannot be read now: {error.strerror}; try again", path=str(folder)
         ) from error
+
+
+class Built:
+    """A segment that no committed manifest names yet. The lock of its file tells sweepers that it is no orphan.
+
+    Attributes:
+        encoded: without its parts where they are in a file, else in one part.
+        held: whether it is in a file; a small one goes into the record.
+        opened: the same for readers in this process, which then need not wait for that; None until `open`.
+    """
+
+    def __init__(self, folder: Path, encoded: Encoded, most_inline: int | None = None) -> None:
+        """Write a segment to where it will live.
+
+        A file is synced; the folder is synced by the caller, once for several files.
+
+        Args:
+            most_inline: bytes of the largest one that goes into the record; `INLINE_BYTES` if None.
+
+        Raises:
+            StoreError: it could not be written; nothing is left of it.
+        """
+        self._fd = -1
+        self.opened: Opened | None = None
+        self.held = encoded.size > (INLINE_BYTES if most_inline is None else most_inline)
+        self.path = folder / f"{encoded.name}{segment_files.SUFFIX}"
+        if not self.held:
+            self.encoded = encoded._replace(parts=(b"".join(encoded.parts),))
+            return
+        self.encoded = encoded._replace(parts=())  # it may wait long for its commit
+        temporary = self.path.with_suffix(segment_files.TEMPORARY)
+        try:
+            with opened_folder(folder) as within:
+                try:
+                    self._fd = segment_files.create_locked(temporary, within)
+                    with os.fdopen(self._fd, "wb", closefd=False) as file:
+                        for part in encoded.parts:
+                            file.writelines(pieces(memoryview(part)))
+                    os.fsync(self._fd)
+                    within.rename(temporary.name, self.path.name)
+                except BaseException:
+                    self.release()
+                    with suppress(OSError):
+                        within.remove(temporary.name)
+                    raise
+        except OSError as error:
+            raise StoreError(f"cannot write {self.path}: {error.strerror}", path=str(self.path)) from error
+
+    def open(self, kind: SegmentKind) -> None:
+        """Open it for readers in this process. A small one needs no validation: nobody else had its arrays."""
+        encoded = self.encoded
+        name, checksum, most_rows = encoded.name, encoded.checksum, lambda: encoded.rows
+        if not self.held:
+            (content,) = encoded.parts
+            self.opened = segments.decode(name, bytes(content), checksum, most_rows=most_rows)
+            return
+        with suppress(IndexDamagedError, OSError):  # of crafted inputs, or no descriptor: a reader notes it
+            opened = segment_files.read(self.path.parent, name, encoded.size, checksum, most_rows=most_rows)
+            segments.validate(opened, kind)
+            self.opened = opened
+
+    def publish(self, connection: Connection) -> None:
+        """Name it in the manifest, in the open transaction."""
+        segment, content = self.encoded, next(iter(self.encoded.parts), None)
+        connection.execute(
+            "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (segment.name, segment.leg, segment.fingerprint, segment.first, segment.last, segment.rows, segment.size,
+             segment.checksum, content),
+        )  # fmt: skip
+
+    def release(self) -> None:
+        """Give the file up: a manifest names it now, or it may be swept."""
+        if self._fd >= 0:
+            fd, self._fd = self._fd, -1  # first, so that an interruption makes nobody close it twice
+            os.close(fd)
+
+    def discard(self) -> None:
+        """Remove the file: nothing will name it."""
+        if self.held:
+            segment_files.remove(self.path.parent, self.path.stem)
+            self.release()
+
+
+def write(  # noqa: PLR0917 - what a segment consists of
+    kind: SegmentKind, data: SegmentData, keys: RowKeys, tie_ranks: NDArray[np.uint32] | None, first: int, last: int,
+    folder: Path,
+) -> Built:  # fmt: skip
+    """Return a segment of these arrays, which answers for the keys `first` to `last`; it is open."""
+    segment = Built(folder, segments.encode(kind.name, kind.fingerprint, first, last, keys, tie_ranks, data))
+    if segment.held:
+        del data
+        platform.trim()
+    segment.open(kind)
+    return segment
 
 
 def purge_tombstones(connection: Connection, folder: Path, first: int, last: int) -> None:

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 from sleuth import platform
 from sleuth.store.catalogue import manifest, segment_files
-from sleuth.store.catalogue.building import Built, write
-from sleuth.store.catalogue.manifest import SegmentEntry
+from sleuth.store.catalogue.manifest import Built, SegmentEntry, write
 from sleuth.store.disk.scratch import Scratch
 from sleuth.store.legs.leg import RowKeys, SegmentKind, SegmentView, count, unpack
 from sleuth.store.record.layout import Connection, select_in

@@ -11,8 +11,7 @@ import numpy as np
 
 from sleuth.errors import IndexDamagedError, amount
 from sleuth.store.catalogue import manifest, merging, segment_files
-from sleuth.store.catalogue.building import Built, write
-from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError
+from sleuth.store.catalogue.manifest import Built, SegmentEntry, SegmentMissingError, write
 from sleuth.store.catalogue.views import Views, passages_of
 from sleuth.store.legs.leg import Leg, Rows, SegmentView, pack
 from sleuth.store.passages.kind import PASSAGES

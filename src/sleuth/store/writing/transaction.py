@@ -14,15 +14,17 @@ import numpy as np
 from sleuth import platform
 from sleuth.errors import StoreError
 from sleuth.store.catalogue import erasing
-from sleuth.store.catalogue.building import Built, Flight
+from sleuth.store.catalogue.manifest import Built, write
 from sleuth.store.catalogue.merging import Merges
 from sleuth.store.catalogue.segment_files import sync_folder
-from sleuth.store.legs.leg import Leg
+from sleuth.store.legs.leg import Leg, SegmentData
+from sleuth.store.passages.kind import OFFSETS, PASSAGES, RECORDS
+from sleuth.store.passages.records import encode
 from sleuth.store.record import layout as record
 from sleuth.store.record import mark
 from sleuth.store.record.batch import DocumentBatch
-from sleuth.store.record.layout import Connection, Counters
-from sleuth.store.record.scan import insert
+from sleuth.store.record.layout import Connection, Counters, DocumentRow
+from sleuth.store.record.scan import documents_of, insert, rows_of
 from sleuth.store.record.values import Known
 
 if TYPE_CHECKING:
@@ -166,6 +168,7 @@ BATCH_BYTES = 8 << 20
 """Characters of text that are sent on their way together, about: bounds the memory of a bulk load."""
 BATCH_ROWS = 1 << 14
 """Documents or chunks that are, where texts are short: each takes up to 5 kB until it is in the record."""
+_WORTH_A_THREAD = 256
 
 
 class _Growing:
@@ -190,6 +193,87 @@ class _Growing:
         """Take documents out again. Linear in the batch, for the rare document put twice into one."""
         self.batch = self.batch.without({self.rows[name] for name in ids})
         self.rows = {name: row for row, name in enumerate(self.batch.ids)}
+
+
+class Flight:
+    """A batch that is being indexed: another thread builds its segments, while the writer goes on.
+
+    Few rows are left to `land`, in the caller's thread: another one would cost more than it saves.
+
+    Attributes:
+        built: a segment of the passages and one for every leg.
+        documents: what the record gets.
+    """
+
+    def __init__(  # noqa: PLR0917 - the inputs and settings of a segment
+        self, batch: DocumentBatch, first: int, last: int, legs: Sequence[Leg], salt: int, folder: Path,
+        pool: Callable[[], ThreadPoolExecutor],
+    ) -> None:  # fmt: skip
+        """Begin to index a batch.
+
+        Args:
+            first, last: the keys that it answers for.
+            salt: of the index.
+            pool: of a thread for this and one for each leg.
+        """
+        self.batch = batch
+        self.built: list[Built] = []
+        self.documents: list[DocumentRow] = []
+        # A bound method in its place would keep the batch until a garbage collection.
+        self._place = (first, last, legs, salt, folder)
+        self._pool = pool() if len(batch.texts) >= _WORTH_A_THREAD else None
+        self._future = self._pool.submit(self._prepare, *self._place) if self._pool else None
+
+    def _prepare(self, first: int, last: int, legs: Sequence[Leg], salt: int, folder: Path) -> None:
+        try:
+            batch = self.batch
+            keys = batch.keys(first)
+            if batch.texts:
+                offsets, records = encode(batch, keys.documents, salt)
+                data = SegmentData({OFFSETS: offsets}, unsealed={RECORDS: [records]})
+                self.built.append(write(PASSAGES, data, keys.chunks, None, first, last, folder))
+                del data, offsets, records
+                rows = rows_of(batch, keys)
+
+                def build(leg: Leg) -> Built:
+                    return write(leg, leg.build(rows), rows.keys, rows.tie_ranks, first, last, folder)
+
+                if self._pool is None:
+                    self.built.extend(map(build, legs))
+                else:  # one leg counts words while another reads the same texts for vectors
+                    futures = [self._pool.submit(build, leg) for leg in legs]
+                    self.built += [future.result() for future in futures if not future.exception()]
+                    for future in futures:
+                        future.result()
+            self.documents = documents_of(batch, keys.documents.tolist(), salt)
+        except BaseException:
+            for segment in self.built:
+                segment.discard()
+            raise
+
+    def wait(self) -> None:
+        """Wait until it can land at once. An interruption leaves it as it is."""
+        if self._future:
+            self._future.exception()
+
+    def land(self) -> None:
+        """Have its segments complete.
+
+        Raises:
+            Exception: what a leg raised; nothing is left on disk then.
+        """
+        if self._future:
+            self._future.result()
+        else:
+            self._prepare(*self._place)
+
+    def discard(self) -> None:
+        """Remove the files that were written for it."""
+        if self._future and not self._future.cancel():
+            with suppress(Exception):  # the waiter gets the exception; ignore it here
+                self._future.result()
+                for segment in self.built:
+                    segment.discard()
 
 
 class PendingDocuments:

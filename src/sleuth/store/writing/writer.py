@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Unpack
 
 from sleuth.logs import logger_of
-from sleuth.store.catalogue.building import Built
+from sleuth.store.catalogue.manifest import Built
 from sleuth.store.catalogue.merging import Merges
 from sleuth.store.catalogue.views import Views
 from sleuth.store.record import layout as record
