@@ -92,7 +92,7 @@ class Strings:
         """Return a mask of those that hold `text`, shape (count,)."""
         if not text:
             return np.ones(len(self), np.bool_)
-        matches = re.finditer(re.escape(utf8(text)) + rb"[^\xff]*+", self.block)  # type: ignore[call-overload]
+        matches = re.finditer(re.escape(utf8(text)) + rb"[^\xff]*+", self.block.data)
         starts = np.fromiter((match.start() for match in matches), np.int64)
         mask = np.zeros(len(self), np.bool_)
         mask[np.searchsorted(self.offsets, starts.astype(self.offsets.dtype), "right") - 1] = True
