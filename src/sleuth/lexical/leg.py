@@ -12,18 +12,22 @@ from numpy.typing import NDArray
 
 from sleuth.arguments import check_weight
 from sleuth.errors import ArgumentError
-from sleuth.lexical.by_language import (
+from sleuth.lexical.fields import (
+    ROW_LANGUAGES,
+    ROW_LENGTHS,
     analyzer_of,
     base_field,
     is_language_field,
     language_fingerprint,
     languages_of,
+    lengths_by_field,
+    row_lengths,
     separate,
 )
 from sleuth.lexical.merging import Arrays, merge_field, number_rows
 from sleuth.lexical.postings import FieldPostings, PostingsWriter, dictionary, tally
 from sleuth.lexical.query_terms import Terms
-from sleuth.lexical.scoring import K1, LANGUAGES, LENGTHS, B, bm25_norm, lengths_by_field, row_lengths
+from sleuth.lexical.scoring import K1, B
 from sleuth.lexical.search import LexicalSearcher
 from sleuth.logs import logger_of
 from sleuth.store import (
@@ -188,13 +192,13 @@ class LexicalLeg(RankingLeg[str | Terms]):
         """
         totals = lengths_by_field(names, lengths, languages)
         kept = [name for name in names if name == names[0] or totals[name].filled]
-        arrays[f"{names[0]}.{LENGTHS}"] = lengths
+        arrays[f"{names[0]}.{ROW_LENGTHS}"] = lengths
         if len(kept) > 1:
             places = np.array([kept.index(name) if name in kept else 0 for name in names], np.uint8)
-            arrays[f"{names[0]}.{LANGUAGES}"] = places[languages]
+            arrays[f"{names[0]}.{ROW_LANGUAGES}"] = places[languages]
         for name in kept:
             meta[name] = totals[name]._asdict()
-            yield name, bm25_norm(totals[name].average, self.k1, self.b)
+            yield name, totals[name].bm25_norm(self.k1, self.b)
 
     def field_names(
         self, segments: Iterable[SegmentView | SegmentData], others: Iterable[str] = ()
@@ -332,10 +336,10 @@ class _FieldBuilder:
 
 def field_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> Arrays:
     """Return a field's own arrays among those of the segment, and the lengths of rows in all fields of its family."""
-    prefix, lengths = f"{name}.", f"{base_field(name)}.{LENGTHS}"
+    prefix, lengths = f"{name}.", f"{base_field(name)}.{ROW_LENGTHS}"
     of_field = {key[len(prefix) :]: value for key, value in arrays.items() if key.startswith(prefix)}
-    return {**of_field, LENGTHS: arrays[lengths]} if lengths in arrays else of_field
+    return {**of_field, ROW_LENGTHS: arrays[lengths]} if lengths in arrays else of_field
 
 
 def _store_field(name: str, field_arrays: Arrays, arrays: Arrays) -> None:
-    arrays.update({f"{name}.{key}": array for key, array in field_arrays.items() if key != LENGTHS})
+    arrays.update({f"{name}.{key}": array for key, array in field_arrays.items() if key != ROW_LENGTHS})

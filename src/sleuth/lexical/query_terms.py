@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from sleuth.lexical.by_language import field_language
+from sleuth.lexical.fields import field_language
 from sleuth.lexical.terms import tally, terms_of_word
 from sleuth.text.analyzers import MAX_TOKEN, Analyzer, WordRule, readings
 from sleuth.text.detection import QueryLanguage, language_of_query

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from sleuth.arguments import check_kind
 from sleuth.errors import ArgumentError
 from sleuth.lexical import blockmax, scoring
-from sleuth.lexical.by_language import analyzer_of
 from sleuth.lexical.edits import terms_like
+from sleuth.lexical.fields import FieldLengths, analyzer_of, lengths_by_field, row_lengths
 from sleuth.lexical.postings import FieldPostings, is_dense
 from sleuth.lexical.query_terms import QueryTerms, Terms
-from sleuth.lexical.scoring import FieldLengths, lengths_by_field, row_lengths
 from sleuth.lexical.terms import FieldIndex, Found, weigh
 from sleuth.store import Corpus, Hits, LegRequest, SegmentView, best_hits, unpack
 from sleuth.store.legs.searching import Tally, TermSearcher, greatest, locate, rows_allowed
@@ -179,9 +178,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         self.analyzer = self._analyzers[names[0]]
         most_rows = max(map(attrgetter("filled"), self.statistics.values()), default=0)
         self._greatest_idf = scoring.bm25_idf(0, most_rows)
-        self._norms = {
-            name: scoring.bm25_norm(self.statistics[name].average, leg.k1, leg.b) for name in names
-        }
+        self._norms = {name: self.statistics[name].bm25_norm(leg.k1, leg.b) for name in names}
         self._indexes = {name: self._build_field_index(name) for name in names}
         self._query_terms = QueryTerms(self._analyzers, self._indexes)
         self._rows = SegmentRows(segments)

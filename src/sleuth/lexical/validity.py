@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
+from sleuth.lexical.fields import FieldLengths, lengths_by_field
 from sleuth.lexical.postings import GONE, GROUP, LARGE, MOST_ROWS, FieldPostings, stride_of
-from sleuth.lexical.scoring import FieldLengths, lengths_by_field
 from sleuth.store import array_of, check_offsets, require
 from sleuth.store.disk.scratch import windows
 from sleuth.store.legs.arrays import arrays_of, check_rising, integer_of
