@@ -5,7 +5,7 @@ import pytest
 from sleuth.code.parsing.languages import LANGUAGES, language_of
 from sleuth.extensions import named_object, own_extensions
 from sleuth.files.formats import BUILT_IN, kind_of_first_line, kind_of_name
-from sleuth.ingest.loaders.registry import kind_of, loader_of
+from sleuth.ingest.loaders.file import kind_of, loader_of
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from sleuth.errors import LoadError
 from sleuth.files.serving import serve
 from sleuth.ingest import FileEntry, ReadOptions, Skipped
 from sleuth.ingest.documents import with_language
-from sleuth.ingest.loaders.registry import kind_of, load_here
+from sleuth.ingest.loaders.file import kind_of, load_here
 from sleuth.ingest.validate import prepare
 from sleuth.text.chunkers import Chunker
 from sleuth.types import Document

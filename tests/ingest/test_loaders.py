@@ -12,8 +12,8 @@ from sleuth.files import FileFormat
 from sleuth.files.formats import BUILT_IN
 from sleuth.ingest import ReadOptions, read
 from sleuth.ingest.extraction import name_columns
-from sleuth.ingest.loaders import FileBytes, registry
-from sleuth.ingest.loaders.registry import kind_of
+from sleuth.ingest.loaders import FileBytes
+from sleuth.ingest.loaders.file import iso_time, kind_of
 from sleuth.text.chunkers import Chunker
 from sleuth.types import Document
 from tests.ingest.extraction.reading import load, only, reason
@@ -38,9 +38,9 @@ def test_metadata_of_every_file(tmp_path: Path) -> None:
 
 def test_times_out_of_range(tmp_path: Path) -> None:
     """A file with a time in the far future has a valid time."""
-    assert registry.iso_time(2**63 - 1) == "2262-04-11T23:47:16Z"
-    assert registry.iso_time(10**21) == "9999-01-01T00:00:00Z"
-    assert registry.iso_time(-(10**21)) == "0001-01-01T00:00:00Z"
+    assert iso_time(2**63 - 1) == "2262-04-11T23:47:16Z"
+    assert iso_time(10**21) == "9999-01-01T00:00:00Z"
+    assert iso_time(-(10**21)) == "0001-01-01T00:00:00Z"
 
 
 def test_encoding_is_noted_where_it_is_not_utf8(tmp_path: Path) -> None:

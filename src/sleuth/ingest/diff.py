@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, Protocol
 import numpy as np
 
 from sleuth.files.formats import ROWS
-from sleuth.ingest.loaders.registry import is_built_in, kind_of
+from sleuth.ingest.loaders.file import is_built_in, kind_of
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import LIMITS, REFUSED, FileEntry, Skipped, Unchanged, has_exceeded, skips_of
 from sleuth.ingest.roots import FileNames, is_address, is_below, is_gone, outermost

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from sleuth.files.formats import CODE
-from sleuth.ingest.loaders.registry import has_lines
+from sleuth.ingest.loaders.file import has_lines
 from sleuth.ingest.options import AUTO
 from sleuth.ingest.reports import AddReport
 from sleuth.ingest.validate import PreparedDocument, identify, prepare

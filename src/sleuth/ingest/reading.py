@@ -16,7 +16,7 @@ from sleuth import platform
 from sleuth.errors import LoadError, MissingPackageError
 from sleuth.files.formats import BUILT_IN
 from sleuth.ingest.loaders.apart import SMALL_PAGE, FileProcesses
-from sleuth.ingest.loaders.registry import is_built_in, kind_of, load
+from sleuth.ingest.loaders.file import is_built_in, kind_of, load
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, FileRead, Record, Skipped, Unchanged
 from sleuth.ingest.source import Source

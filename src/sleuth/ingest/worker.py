@@ -12,7 +12,7 @@ from typing import Any, Final
 from sleuth.errors import LoadError, MissingPackageError
 from sleuth.files.serving import serve
 from sleuth.ingest.extraction.text import ExtractionError
-from sleuth.ingest.loaders.registry import load_here
+from sleuth.ingest.loaders.file import load_here
 from sleuth.ingest.options import ReadOptions
 from sleuth.ingest.reports import FileEntry, Skipped
 from sleuth.types import Document

@@ -11,7 +11,7 @@ from sleuth.files.processes import ProcessStartError
 from sleuth.ingest import DiskFolders, FileEntry, ReadOptions, Skipped, read
 from sleuth.ingest.loaders import apart
 from sleuth.ingest.loaders.apart import FileProcesses
-from sleuth.ingest.loaders.registry import MOST_DOCUMENTS, TEXT_PER_BYTE, kind_of, load, load_here
+from sleuth.ingest.loaders.file import MOST_DOCUMENTS, TEXT_PER_BYTE, kind_of, load, load_here
 from sleuth.types import Document
 from tests.commands import python
 from tests.ingest.extraction.reading import load as load_file

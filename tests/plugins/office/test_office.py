@@ -14,7 +14,7 @@ import pytest
 from odf import draw, opendocument, table, text
 from pptx.util import Inches
 
-from sleuth.ingest.loaders.registry import kind_of
+from sleuth.ingest.loaders.file import kind_of
 from sleuth.text.chunkers import Chunker
 from tests.fuzz.samples import cell, docx_of, workbook
 from tests.ingest.extraction.reading import only, reason
