@@ -77,8 +77,11 @@ class Compounds(NamedTuple):
         """Find the tokens of a run in small letters, its compounds among them."""
         if run.isascii() or not has_unspaced(run):
             return self._find_in_run(run)
+        kinds = words.kinds_of(run)
+        if kinds == "cc":
+            return [(0, 2, words.fold(run))]
         spans: list[Piece] = []
-        for start, end, unspaced in words.stretches(words.kinds_of(run)):
+        for start, end, unspaced in words.stretches(kinds):
             if unspaced:
                 spans += _moved(words.pieces(run[start:end]), start)
             else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache, lru_cache
-from itertools import pairwise
+from operator import add
 
 from sleuth.text.runs import has_unspaced
 
@@ -23,8 +23,6 @@ IN_WORD = (
 """The pattern of a letter, digit or mark inside of a word: vowel signs, too, which `\\w` leaves out."""
 WORD = re.compile(rf"\w{IN_WORD}*")
 """A word as it is written."""
-_MODIFIER_APOSTROPHE = "\u02bc"
-"""The apostrophe that is a letter."""
 _BEYOND_LATIN = "\u0250"
 _FIXED = dict.fromkeys(JOINERS, "j") | dict.fromkeys(APOSTROPHES, "'") | {"_": "w"}
 _UNSPACED = (
@@ -161,16 +159,15 @@ class _KindsByCode(dict[int, str]):
 
 _MOST_KINDS = 1 << 16
 _kinds = _KindsByCode()
-# Of kinds: words, stretches of scripts written without spaces, emoji; and a character of such a script with its marks.
+# Of kinds: words, stretches of scripts written without spaces, and emoji.
 _part = re.compile("w[wmj]*+|c[cmj]*+|e")
 _part_with_apostrophes = re.compile("w[wmj']*+|c[cmj]*+|e")
 _stretch = re.compile("(c[cmj]*+)|[^c]++")
-_unit_of_stretch = re.compile("c[mj]*+")
 
 
 def _is_word(run: str) -> bool:
     """Return whether a run consists of letters that are written in words, which most runs do."""
-    return run.isalpha() and _MODIFIER_APOSTROPHE not in run and not has_unspaced(run)
+    return run.isalpha() and APOSTROPHES.isdisjoint(run) and not has_unspaced(run)
 
 
 def _word(text: str, kinds: str, start: int) -> list[Piece]:
@@ -197,8 +194,8 @@ def _cut(folded: str) -> list[str]:
 
 def _pairs(kinds: str, start: int, end: int) -> list[tuple[int, int]]:
     """Return places of pairs of neighbours with their marks in a stretch, or the place of its only character."""
-    units = [match.span() for match in _unit_of_stretch.finditer(kinds, start, end)]
-    return [(a, b) for (a, _), (_, b) in pairwise(units)] if len(units) > 1 else units
+    borders = [i for i in range(start, end) if kinds[i] == "c"] + [end]
+    return list(zip(borders, borders[2:], strict=False)) or [(start, end)]
 
 
 def kinds_of(run: str) -> str:
@@ -222,11 +219,13 @@ def spaced(run: str) -> str:
     kinds = kinds_of(run) if has_unspaced(run) else ""
     if "c" not in kinds:
         return run
-    shorter = [
-        run[a:b]
-        for start, end, unspaced in stretches(kinds)
-        for a, b in (_pairs(kinds, start, end) if unspaced else [(start, end)])
-    ]
+    shorter: list[str] = []
+    for start, end, unspaced in stretches(kinds):
+        part = run[start:end]
+        if unspaced and kinds.count("c", start, end) == len(part) > 1:
+            shorter += map(add, part, part[1:])  # no character has a mark
+        else:
+            shorter += [run[a:b] for a, b in (_pairs(kinds, start, end) if unspaced else [(start, end)])]
     return "".join(f"\0{part}" for part in shorter) + " "
 
 
