@@ -115,7 +115,7 @@ class Compounds(NamedTuple):
         """Join the last word before a single letter or digit with it."""
         base = head.rfind("-") + 1
         word = head[base:]
-        if not word or words.kind(word[-1]) not in "wm":
+        if not word or words.kinds_of(word[-1]) not in "wm":
             return []
         return [
             (base + start, len(head) + 2, token + single)
@@ -156,4 +156,4 @@ def hyphen_compounds(run: str, fold: Callable[[str], str]) -> list[Piece]:
 
 def _goes_on(char: str) -> bool:
     """Return whether a neighbour of a compound belongs to it; "" stands for the end of the run."""
-    return bool(char) and (char == "-" or words.kind(char) in "wmj'")
+    return bool(char) and (char == "-" or words.kinds_of(char) in "wmj'")

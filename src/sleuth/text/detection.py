@@ -90,10 +90,9 @@ def detect_language(text: str) -> str:
     if sample.isascii() or not _ACCENTED.search(sample):
         letters = sample.encode("utf-8", "surrogatepass").translate(_LETTERS_ALONE)
         return _of_latin(letters.decode("utf-8", "surrogatepass").split())
-    if len(_NOT_LATIN.findall(sample)) > _FEW * len(sample) or _VIETNAMESE.search(sample):
-        code = _by_script(sample)
-        if code:
-            return code
+    may_be_other = len(_NOT_LATIN.findall(sample)) > _FEW * len(sample) or _VIETNAMESE.search(sample)
+    if may_be_other and (code := _by_script(sample)):
+        return code
     return _of_latin(_word.findall(fold(sample)), is_accented=True)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache, lru_cache
+from functools import cache
 from operator import add
 
 from sleuth.text.runs import has_unspaced
@@ -52,8 +52,7 @@ def _within(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
     return any(low <= code <= high for low, high in ranges)
 
 
-@lru_cache(maxsize=1 << 16)
-def kind(char: str) -> str:
+def _kind(char: str) -> str:
     """Return the kind of a character: "w" word, "m" mark, "j" joiner, "'" apostrophe, "c" unspaced script, "e" emoji,
     " " separator.
     """
@@ -69,7 +68,7 @@ def kind(char: str) -> str:
     if category[0] in "LN":
         plain = char if len(plain) > 1 else plain
         if plain != char:
-            return kind(plain)
+            return _kind(plain)
     elif category != "So" or not any(c.isalnum() for c in plain):
         return " "
     return "c" if _within(ord(plain[0]), _UNSPACED) else "w"
@@ -138,11 +137,11 @@ def pieces(run: str, *, apostrophes: bool = False) -> list[Piece]:
             tokens += _word(run[start : start + len(word)], word, start)
         elif kinds[start] == "c":
             for a, b in _pairs(kinds, start, end):
-                unit = "".join(c for c in run[a:b] if kind(c) != "j" and not "\ufe00" <= c <= "\ufe0f")
+                unit = "".join(c for c in run[a:b] if kinds_of(c) != "j" and not "\ufe00" <= c <= "\ufe0f")
                 tokens.append((a, b, fold(unit)))
         else:
             end = _end_of_emoji(run, start)
-            emoji = (c for c in run[start:end] if kind(c) == "e" or c == "\u200d")
+            emoji = (c for c in run[start:end] if kinds_of(c) == "e" or c == "\u200d")
             tokens.append((start, end, "".join(emoji).strip("\u200d")))
     return tokens
 
@@ -153,7 +152,7 @@ class _KindsByCode(dict[int, str]):
     def __missing__(self, code: int) -> str:
         if len(self) >= _MOST_KINDS:
             self.clear()
-        self[code] = what = kind(chr(code))
+        self[code] = what = _kind(chr(code))
         return what
 
 
@@ -173,7 +172,7 @@ def _is_word(run: str) -> bool:
 def _word(text: str, kinds: str, start: int) -> list[Piece]:
     """Return one token, or several if folding brings in a separator ("½" is "1⁄2"): those share the place."""
     if "j" in kinds or "'" in kinds:
-        text = "".join("'" if c in APOSTROPHES else c for c in text if kind(c) != "j")
+        text = "".join("'" if c in APOSTROPHES else c for c in text if kinds_of(c) != "j")
     end, folded = start + len(kinds), fold(text)
     if folded.isascii() and folded.isalnum():
         return [(start, end, folded)]
@@ -185,9 +184,9 @@ def _cut(folded: str) -> list[str]:
     """Return the stretches of word characters in a run, without apostrophes at their ends; joiners are dropped."""
     out = [""]
     for char in folded:
-        if kind(char) in "wmc" or char == "'":
+        if kinds_of(char) in "wmc" or char == "'":
             out[-1] += char
-        elif kind(char) != "j":
+        elif kinds_of(char) != "j":
             out.append("")
     return [part.strip("'") for part in out]
 
@@ -236,9 +235,9 @@ def _end_of_emoji(run: str, i: int) -> int:
     i += 1
     if flag and i < n and "\U0001f1e6" <= run[i] <= "\U0001f1ff":
         return i + 1
-    while i < n and (kind(run[i]) == "m" or run[i] == "\u200d"):
+    while i < n and (kinds_of(run[i]) == "m" or run[i] == "\u200d"):
         is_joiner = run[i] == "\u200d"
         i += 1
-        if is_joiner and i < n and kind(run[i]) == "e":
+        if is_joiner and i < n and kinds_of(run[i]) == "e":
             i += 1
     return i
