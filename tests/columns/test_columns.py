@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.columns import build
+from sleuth.columns import leg
 from sleuth.columns.column import (
     NO_FLOATS,
     NO_INTEGERS,
@@ -93,7 +93,7 @@ def kept(part: tuple[list[Row], list[bool] | None]) -> list[Row]:
 
 
 @settings(max_examples=examples(100))
-@given(segmented(), st.lists(filters(), min_size=1, max_size=5), st.sampled_from([1, 4, build.PIECE]))
+@given(segmented(), st.lists(filters(), min_size=1, max_size=5), st.sampled_from([1, 4, leg.PIECE]))
 def test_merging_drops_dead_rows_and_nothing_else(
     parts: list[tuple[list[Row], list[bool] | None]], trees: list[Filter], piece: int
 ) -> None:
@@ -101,7 +101,7 @@ def test_merging_drops_dead_rows_and_nothing_else(
     segments = [built(rows, live=live) for rows, live in parts]
     rows = [row for part in parts for row in kept(part)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build, "PIECE", piece)
+        patch.setattr(leg, "PIECE", piece)
         merge_result = view(ColumnsLeg().merge(segments), len(rows))
     for tree in trees:
         assert found(merge_result, tree) == expected(rows, tree)
@@ -246,10 +246,10 @@ def test_a_column_without_a_piece_is_damaged(piece: str) -> None:
         read_column(segment, "k")
 
 
-@pytest.mark.parametrize("piece", [1, build.PIECE])
+@pytest.mark.parametrize("piece", [1, leg.PIECE])
 def test_a_merge_refuses_strings_out_of_order(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Strings that do not rise make a merge fail with the segment and the key, and not without end."""
-    monkeypatch.setattr(build, "PIECE", piece)
+    monkeypatch.setattr(leg, "PIECE", piece)
     segment = built([{"k": name} for name in "abcd"])
     raw = segment.arrays["columns"].copy()
     raw[raw == ord("b")] = ord("z")
