@@ -1,11 +1,14 @@
 """The size of the project stays within tools/budget.toml, whose limits only go down."""
 
 import re
+import runpy
 import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from sleuth import Engine
 
 ROOT = Path(__file__).parents[1]
 BUDGET = "tools/budget.toml"
@@ -70,3 +73,13 @@ def test_limits_only_go_down() -> None:
     for revision in revisions:
         earlier = with_sum(git("show", f"{revision}:{BUDGET}"))
         assert {name: limit for name, limit in limits.items() if limit > earlier.get(name, limit)} == {}
+
+
+def test_a_new_file_passes_few_modules(tmp_path: Path) -> None:
+    """Indexing one file into an open engine, merges included, enters at most 50 modules and 900 functions."""
+    structure = runpy.run_path(str(ROOT / "tools" / "structure.py"))
+    journey = structure["Journey"](ROOT / "src" / "sleuth")
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        journey.run(structure["new_file_indexed"](engine, tmp_path))
+    assert len(journey.files) <= 50
+    assert journey.calls <= 900

@@ -255,6 +255,15 @@ def search_on_loop(engine: Any) -> Callable[[], object]:
     return lambda: loop.run_until_complete(ask())
 
 
+def new_file_indexed(engine: Any, folder: Path) -> Callable[[], object]:
+    """Return what indexes a new file, after one like it was indexed: what is made once is there then."""
+    first, second = folder / "first.md", folder / "second.md"
+    for path in (first, second):
+        path.write_text("# New\n\nA new file about tokens.\n")
+    engine.index([first])
+    return lambda: engine.index([second])
+
+
 def journeys(package: Path) -> Iterator[tuple[str, str]]:
     """Yield the calls of requests to small indexes of 600 passages, each after the same request was made once."""
     from sleuth import Document, Engine
@@ -281,11 +290,7 @@ def journeys(package: Path) -> Iterator[tuple[str, str]]:
                 request()
                 request()
                 yield name, Journey(package).run(request)
-            first, second = (Path(folder, name) for name in ("first.md", "second.md"))
-            for path in (first, second):
-                path.write_text("# New\n\nA new file about tokens.\n")
-            engine.index([first])
-            yield "one new file indexed", Journey(package).run(lambda: engine.index([second]))
+            yield "one new file indexed", Journey(package).run(new_file_indexed(engine, Path(folder)))
         with ShardedEngine.open(f"{folder}/shards", create=True, shards=4) as sharded:
             sharded.add(documents)
             sharded.retrieve(query)
