@@ -61,8 +61,9 @@ def check_strings(values: Any, argument: str) -> None:
     Raises:
         ArgumentError: names the value that is not a string.
     """
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise ArgumentError(f"{argument} must be a list of strings, got {values!r}")
+    if isinstance(values, str) or not isinstance(values, Collection):
+        mend = f"; write [{values!r}]" if isinstance(values, str) else ""
+        raise ArgumentError(f"{argument} must be a list of strings, got {values!r}{mend}")
     for value in values:
         if not isinstance(value, str):
             raise ArgumentError(f"{argument} must hold strings, got {value!r}")

@@ -43,8 +43,8 @@ class SleuthError(Exception):
     """The root: `except SleuthError` catches all that Sleuth raises on purpose. Errors can be pickled and copied."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # `__init__` of some classes takes other arguments than the message.
-        return type(self).__new__, (type(self), *self.args), vars(self)
+        # `__init__` of some classes takes other arguments than the message; one that is an OSError forgets its own.
+        return type(self).__new__, (type(self), *self.args), {**vars(self), "args": self.args}
 
 
 def amount(number: int, noun: str) -> str:

@@ -1,5 +1,6 @@
 """Ingestion: retries, batches, statuses and waiting, with a real boto3 client."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,13 @@ from sleuth.testing.serving import Reply
 from tests.knowledge_base.conftest import DS, KB, Account
 
 FAST: dict[str, Any] = {"base_delay": 0.001}
+
+
+VALUES: tuple[Any, ...] = (None, "", [], ["x", 1], {"b": 1}, math.nan)
+UNSUPPORTED: list[dict[str, Any]] = [
+    *({"metadata": {"a": value}} for value in VALUES),
+    *({"metadata": "a"}, {"metadata": {1: "a"}}, {"metadta": {"a": 1}}),
+]
 
 
 def failing(server: BedrockServer, code: str, message: str = "", times: int = 10**6) -> None:
@@ -46,12 +54,14 @@ class TestStart:
         ],
     )
     def test_retries(self, server: BedrockServer, agent: Any, code: str, message: str) -> None:
-        """Jobs and documents are sent again after transient errors, and wait for running jobs and their limit."""
+        """Transient errors, running jobs and their limit are waited for; attempts of one call have one token."""
         failing(server, code, message, times=3)
         assert kb.ingest_documents_with_retry(KB, DS, documents(1), client=agent, **FAST)["documentDetails"]
         failing(server, code, message, times=3)
         assert kb.start_ingestion_with_retry(KB, DS, client=agent, **FAST)["status"] == "STARTING"
-        assert len(server.calls) == 8
+        tokens = [params["clientToken"] for _, params in server.calls]
+        assert tokens == [tokens[0]] * 4 + [tokens[4]] * 4
+        assert tokens[0] != tokens[4]
 
     @pytest.mark.parametrize(
         ("code", "message"),
@@ -79,11 +89,27 @@ class TestStart:
         assert caught.value.response["Error"]["Code"] == "ConflictException"
         assert len(server.calls) == retries + 1
 
-    @pytest.mark.parametrize("bad", [{"max_retries": -1}, {"max_retries": True}, {"base_delay": -1.0}])
-    def test_arguments(self, server: BedrockServer, agent: Any, bad: dict[str, Any]) -> None:
-        """An argument out of range raises an error that names it."""
-        with pytest.raises(ArgumentError, match=next(iter(bad))):
-            kb.start_ingestion_with_retry(KB, DS, client=agent, **bad)
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("max_retries", -1), ("max_retries", True), ("base_delay", -1.0), ("base_delay", None), ("kb_id", ""),
+            ("ds_id", None), ("client", 5),
+        ],
+    )  # fmt: skip
+    def test_arguments(self, server: BedrockServer, agent: Any, name: str, value: Any) -> None:
+        """An argument out of range, or a client of another service, raises an error that names it."""
+        arguments: dict[str, Any] = {"kb_id": KB, "ds_id": DS, "client": agent, name: value}
+        with pytest.raises(ArgumentError, match=name):
+            kb.start_ingestion_with_retry(**arguments)
+
+    @pytest.mark.parametrize("body", [b"", b"{}", b"<html>Sign in</html>"])
+    def test_answers_of_another_form(self, server: BedrockServer, agent: Any, body: bytes) -> None:
+        """An answer without a job or without the documents is a failure, which says what is missing."""
+        server.rules.append(lambda *_: Reply(202, body))
+        with pytest.raises(KnowledgeBaseError, match="start_ingestion_job without ingestionJob"):
+            kb.start_ingestion_with_retry(KB, DS, client=agent)
+        with pytest.raises(KnowledgeBaseError, match="without documentDetails"):
+            kb.ingest_documents_with_retry(KB, DS, documents(1), client=agent)
 
 
 class TestDocuments:
@@ -129,13 +155,13 @@ class TestDocuments:
     @pytest.mark.parametrize(
         "bad",
         [
-            [], [{"dataSourceId": "OTHER", "s3": {"uri": "s3://b/a"}}], [{"s3": {}}],
-            [{"s3": {"uri": "s3://b/a"}, "metadata": {"a": None}}], None, iter([{"s3": {"uri": "s3://b/a"}}]),
+            [], [{"dataSourceId": "OTHER", "s3": {"uri": "s3://b/a"}}], [{"s3": {}}], None, iter(documents(1)),
+            *([*documents(1), {"s3": {"uri": "s3://b/a"}, **more}] for more in UNSUPPORTED),
         ],
     )  # fmt: skip
     def test_arguments(self, server: BedrockServer, agent: Any, bad: Any) -> None:
-        """Other values than lists of documents, another source, no place and unsupported metadata are refused."""
-        with pytest.raises(ArgumentError):
+        """Nothing is sent of what has an unknown member, another source, no place or unsupported metadata."""
+        with pytest.raises(ArgumentError, match=r"s3://b/a'|document"):
             kb.ingest_documents_with_retry(KB, DS, bad, client=agent)
         assert server.calls == []
 
@@ -221,6 +247,10 @@ def test_arguments_of_statuses_are_checked(agent: Any) -> None:
         kb.wait_for_ingestion(KB, DS, poll=0, client=agent)
     with pytest.raises(ArgumentError, match="s3_uris"):
         kb.wait_for_ingestion(KB, DS, s3_uris="s3://b/a", client=agent)
+    with pytest.raises(ArgumentError, match="s3_uris must be a list of strings, got <list_iterator"):
+        kb.batch_check_document_statuses(KB, DS, iter(["s3://b/a"]), client=agent)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="s3_uri must be a text that is not blank, got ''"):
+        kb.check_document_status(KB, DS, "", sleep_first=False, client=agent)
 
 
 def test_clients_are_made_from_the_environment(aws: BedrockServer) -> None:

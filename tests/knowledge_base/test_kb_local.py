@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 from sleuth import Document, Engine
 from sleuth import knowledge_base as kb
 from sleuth.errors import KnowledgeBaseError, LoadError, MissingPackageError
-from sleuth.knowledge_base.errors import wrapped
+from sleuth.knowledge_base.errors import KnowledgeBaseTimeoutError, wrapped
 from sleuth.knowledge_base.ingestion import MAX_DOCUMENTS
 from sleuth.knowledge_base.results import uri_of
 from sleuth.testing.aws import BedrockServer
@@ -266,12 +266,14 @@ class TestOwnership:
     ],
 )  # fmt: skip
 def test_places_outside_are_refused(local: kb.LocalKnowledgeBase, bucket: Path, uri: str) -> None:
-    """No address reaches a file outside of the configured folders, by dots or by links."""
+    """No address reaches a file outside of the configured folders; nothing is added of a request that names one."""
     (bucket.parent / "secret.txt").write_text("secret")
     (bucket / "link.txt").symlink_to(bucket.parent / "secret.txt")
+    entries = [{"s3": {"uri": place}} for place in ("s3://bucket/judy.txt", uri)]
     with pytest.raises(ClientError) as caught:
-        kb.ingest_documents_with_retry(KB, DS, [{"s3": {"uri": uri}}], client=local)
+        kb.ingest_documents_with_retry(KB, DS, entries, client=local)
     assert caught.value.response["Error"]["Code"] == "ValidationException"
+    assert kb.check_document_status(KB, DS, "s3://bucket/judy.txt", False, client=local) == "NOT_FOUND"
     ingest(local)
     results = kb.MultiSliceRetriever(local).retrieve("secret", KB, DS, num_results=100)
     assert not any("secret" in one["content"] for one in results)
@@ -284,6 +286,7 @@ SEARCH = "vectorSearchConfiguration"
     ("request_", "message"),
     [
         ({"knowledgeBaseId": None}, ""), ({"retrievalQuery": None}, ""), ({"retrievalQuery": {"image": {}}}, ""),
+        ({"retrievalQuery": "q"}, ""), ({"retrievalConfiguration": 5}, "mapping"),
         ({"retrievalConfiguration": {SEARCH: {"filter": {"like": {}}}}}, ""),
         ({"retrievalConfigurations": {}}, "did you mean 'retrievalConfiguration'"),
         ({"retrievalConfiguration": {f"{SEARCH}s": {}}}, f"did you mean '{SEARCH}'"),
@@ -346,7 +349,10 @@ def test_a_reader_with_a_bug(hybrid: Engine, bucket: Path, caplog: pytest.LogCap
 
 
 MADE = type("Made", (ClientError,), {})({"Error": {"Code": "Slow"}}, "Retrieve")
-ERRORS = [LoadError("a.txt", "bad"), MissingPackageError("ray", "ray", "a cluster"), wrapped(MADE, "slow")]
+ERRORS = [
+    LoadError("a.txt", "bad"), MissingPackageError("ray", "ray", "a cluster"), wrapped(MADE, "slow"),
+    KnowledgeBaseTimeoutError("too late", service="bedrock"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("error", ERRORS)

@@ -1,5 +1,6 @@
 """MultiSliceRetriever: slices, filters, pages, boosts and errors."""
 
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -152,11 +153,16 @@ class TestPages:
         assert client.search(0)["numberOfResults"] == 100
 
     def test_a_service_that_never_ends_is_left(self) -> None:
-        """A service with endless tokens costs at most the deadline."""
-        client = Scripted(lambda request: {"retrievalResults": [], "nextToken": "again"})
+        """A service with endless tokens costs at most the deadline; a token that comes again is the end."""
+        endless = Scripted(
+            lambda request: {"retrievalResults": [], "nextToken": request.get("nextToken", "") + "1"}
+        )
         with suppress(KnowledgeBaseError):  # the slice and its deadline end at one moment
-            assert MultiSliceRetriever(client, timeout_seconds=0.1).retrieve("q", KB, None) == []
-        assert len(client.requests) > 1
+            assert MultiSliceRetriever(endless, timeout_seconds=0.1).retrieve("q", KB, None) == []
+        assert len(endless.requests) > 2
+        again = Scripted(lambda request: {"retrievalResults": [result("s3://b/a")], "nextToken": "again"})
+        assert len(MultiSliceRetriever(again).retrieve("q", KB, None, num_results=50)) == 1
+        assert len(again.requests) == 2
 
 
 class TestErrors:
@@ -173,7 +179,7 @@ class TestErrors:
 
     def test_ids_that_aws_cannot_have(self, server: BedrockServer, runtime: Any) -> None:
         """boto3's parameter check is reported in one line."""
-        with pytest.raises(KnowledgeBaseError, match="'KB123' cannot be asked so: Invalid length"):
+        with pytest.raises(KnowledgeBaseError, match="'KB123' was not asked: Invalid length"):
             MultiSliceRetriever(runtime).retrieve("q", "KB123", None)
 
     @pytest.mark.parametrize(
@@ -181,16 +187,21 @@ class TestErrors:
         [
             *(({name: value}, {}) for name, value in (
                 ("timeout_seconds", 0), ("timeout_seconds", float("nan")), ("max_slices", 0), ("max_slices", True),
-                ("filtered_score_boost", 0), ("filtered_score_boost", float("inf")), ("options", 5),
+                ("filtered_score_boost", 0), ("filtered_score_boost", float("inf")), ("options", 5), ("enabled", "no"),
+                ("bedrock_agent_client", 5),
             )),
-            ({}, {"query": " "}), ({}, {"num_results": 0}), ({}, {"knowledge_base_id": ""}),
+            *(({}, {name: value}) for name, value in (
+                ("query", " "), ("num_results", 0), ("knowledge_base_id", ""), ("data_source_id", ""),
+                ("data_source_id", 5), ("data_source_ids", None), ("data_source_ids", [5]), ("data_source_ids", DS),
+                ("rewrites", [None]), ("rewrites", [""]),
+            )),
         ],
     )  # fmt: skip
     def test_settings_and_arguments(self, settings: dict[str, Any], arguments: dict[str, Any]) -> None:
         """A setting or an argument out of range raises an error that names it."""
         values = {"query": "q", "knowledge_base_id": KB, "data_source_id": DS, **arguments}
         with pytest.raises(ArgumentError, match=next(iter({**settings, **arguments}))):
-            MultiSliceRetriever(fixed(), **settings).retrieve(**values)
+            MultiSliceRetriever(settings.pop("bedrock_agent_client", fixed()), **settings).retrieve(**values)
 
     def test_no_credentials(self, server: BedrockServer, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without credentials the error says what to set."""
@@ -209,10 +220,14 @@ class TestErrors:
             MultiSliceRetriever(Scripted(broken)).retrieve("q", KB, DS, TOPIC)
         assert "filtered: a bug; unfiltered: a bug" in caught.value.__notes__[0]
 
-    def test_an_answer_without_results(self) -> None:
-        """A malformed response is a failure, not an empty result."""
-        with pytest.raises(KnowledgeBaseError, match="without retrievalResults"):
-            MultiSliceRetriever(Scripted(lambda request: {})).retrieve("q", KB, DS)
+    @pytest.mark.parametrize(
+        "results", [None, [None], *([{"score": bad}] for bad in ("high", math.nan, True))]
+    )
+    def test_an_answer_of_another_form(self, results: Any) -> None:
+        """A malformed response is a failure, not an empty result or one without an order."""
+        client = Scripted(lambda request: {"retrievalResults": results})
+        with pytest.raises(KnowledgeBaseError, match="without retrievalResults, or with others"):
+            MultiSliceRetriever(client).retrieve("q", KB, DS)
 
 
 URIS = st.one_of(st.none(), st.sampled_from(["s3://b/a", "s3://b/b", "s3://b/c"]))
@@ -234,6 +249,14 @@ class TestResults:
         assert [one["score"] for one in unique] == sorted((one["score"] for one in unique), reverse=True)
         assert deduplicate_results(iter(unique)) == unique
         assert results == [result(uri, score) for uri, score in pairs]
+
+    @pytest.mark.parametrize(
+        "bad", [None, 5, "a", [None], [result("s3://b/a", math.nan)], [{"score": "high"}]]
+    )
+    def test_other_things_than_results(self, bad: Any) -> None:
+        """Something else than dicts, and a score that is not a finite number, raises an error that names it."""
+        with pytest.raises(ArgumentError, match=r"(results|score) must be"):
+            deduplicate_results(bad)
 
     @pytest.mark.parametrize(
         "location",

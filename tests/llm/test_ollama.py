@@ -9,8 +9,6 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from sleuth import protocols
 from sleuth.engine.answers import as_generator
@@ -25,7 +23,6 @@ from sleuth.testing.faults import FAULTS, FaultServer
 from sleuth.testing.ollama import Fault, OllamaServer
 from sleuth.text.budget import approximate_tokens
 from sleuth.types import Document
-from tests.examples import examples
 from tests.waiting import Usage, wait_until
 
 SAMPLES = tomllib.loads(Path(__file__).with_name("ollama.toml").read_text("utf8"))
@@ -331,13 +328,3 @@ def test_no_call_outlasts_its_timeout(fault: str) -> None:
             assert monotonic() - start < 60, "these peers would keep a call for an hour"
     gc.collect()
     wait_until(lambda: Usage.now().is_within(before))
-
-
-@settings(max_examples=examples(30), deadline=None)
-@given(text=st.text(st.characters(codec="utf-8"), min_size=1, max_size=80))
-def test_any_text_survives(text: str) -> None:
-    """Prompts and answers of any characters arrive unchanged, whole and streamed."""
-    with OllamaServer(reply=lambda prompt: prompt) as server:
-        client = Ollama("llama3.1", server.url)
-        assert client.complete(text) == text
-        assert "".join(client.stream(text)) == text

@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from sleuth import protocols
 from sleuth.errors import ArgumentError, EmbeddingError, GenerationError
-from sleuth.llm import OpenAIEmbedder, OpenAIGenerator, http
+from sleuth.llm import OpenAIEmbedder, OpenAIGenerator
 from sleuth.testing.ollama import embed
 from sleuth.testing.serving import LocalServer, Reply, Request
 
@@ -191,17 +190,3 @@ def test_a_key_that_no_header_holds_is_refused_unseen(key: str, monkeypatch: pyt
     with pytest.raises(ArgumentError, match=r"^OPENAI_API_KEY must hold .* at place 7 of") as variable_error:
         OpenAIGenerator("m")
     assert "sk-ver" not in str(argument_error.value) + str(variable_error.value)
-
-
-@pytest.mark.parametrize("threads", [1, 4])
-@pytest.mark.parametrize("second", [0.2, pytest.param(1.0, marks=pytest.mark.slow)])
-def test_one_request_a_second(
-    server: OpenAIServer, threads: int, second: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """20 texts are embedded at one request a second without Retry-After, and no call fails."""
-    monkeypatch.setattr(http, "BACKOFF", second)
-    server.limit_rate(1 / second)
-    embedder = OpenAIEmbedder("e", f"{server.url}/v1", api_key=KEY)
-    with ThreadPoolExecutor(threads) as pool:
-        vectors = list(pool.map(embedder.embed_query, [f"text {number}" for number in range(20)]))
-    assert [len(vector) for vector in vectors] == [64] * 20

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from sleuth.arguments import check_count, check_kind
+from sleuth.arguments import check_count, check_kind, check_strings
 from sleuth.errors import ArgumentError
 from sleuth.files import FileFormat
 from sleuth.types import RESERVED
@@ -100,10 +100,7 @@ class ReadOptions:
     def __post_init__(self) -> None:
         for name in (*_GLOBS_AND_FIELDS, "ocr"):
             value = getattr(self, name)
-            if isinstance(value, str):
-                raise ArgumentError(f"{name} must be a list of strings, got {value!r}; write [{value!r}]")
-            if not isinstance(value, Collection) or not all(isinstance(item, str) for item in value):
-                raise ArgumentError(f"{name} must be a list of strings, got {value!r}")
+            check_strings(value, name)
             object.__setattr__(self, name, tuple(value))  # equal options are equal, however they were written
         for names, kind, rule in (
             (("id_field", "title_field"), str | None, "a string or None"),

@@ -14,32 +14,17 @@ SERVICE = "bedrock"
 _ONGOING = re.compile(
     r"ongoing|in progress|\brunning\b|can(?:no|['’])?t exceed|concurren|too many", re.IGNORECASE | re.DOTALL
 )
-_LIMITED = (
-    "ThrottlingException",
-    "Throttling",
-    "ThrottledException",
-    "TooManyRequestsException",
-    "RequestLimitExceeded",
-    "SlowDown",
-)
 _REFUSALS = ("ValidationException", "ServiceQuotaExceededException", "LimitExceededException")
 """Codes for a bad request or for other work in progress; the message tells which."""
-_OUTAGES = (
-    "ServiceUnavailable",
-    "ServiceUnavailableException",
-    "InternalServerError",
-    "InternalServerException",
-    "InternalServer",
-    "BadGatewayException",
+_STATUSES = (
+    dict.fromkeys(("ThrottlingException", "Throttling", "ThrottledException", "SlowDown"), 429)
+    | dict.fromkeys(("TooManyRequestsException", "RequestLimitExceeded"), 429)
+    | dict.fromkeys(("ServiceUnavailable", "ServiceUnavailableException", "BadGatewayException"), 503)
+    | dict.fromkeys(("InternalServer", "InternalServerError", "InternalServerException"), 503)
+    | dict.fromkeys(("EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError"), 503)
+    | dict.fromkeys(("ConnectionClosedError", "HTTPClientError"), 503)
 )
-_BROKEN = (
-    "EndpointConnectionError",
-    "ConnectTimeoutError",
-    "ReadTimeoutError",
-    "ConnectionClosedError",
-    "HTTPClientError",
-)
-
+"""What codes of the service and kinds of errors of boto3 mean for a retry, as statuses of HTTP."""
 
 _DENIED = "may not be read with these credentials"
 _VERBS = {
@@ -62,13 +47,8 @@ def _response(error: BaseException) -> dict[str, Any]:
 
 def again_when_down(error: Exception) -> retry.Again | None:
     """Retry if the service limits its rate, fails or cannot be reached."""
-    code, status = code_of(error), _status(error) or 0
-    if code in _LIMITED:
-        status = 429
-    elif status != 429 and (
-        code in _OUTAGES or any(kind.__name__ in _BROKEN for kind in type(error).__mro__)
-    ):
-        status = 503
+    names = (code_of(error), *(kind.__name__ for kind in type(error).__mro__))
+    status = next((_STATUSES[name] for name in names if name in _STATUSES), _status(error) or 0)
     headers = (_response(error).get("ResponseMetadata") or {}).get("HTTPHeaders") or {}
     return retry.again_after(status, retry.retry_after(headers.get("retry-after")))
 
@@ -89,16 +69,14 @@ def explain(error: BaseException, knowledge_base: str) -> str:
         remedy = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run `aws configure`"
         return f"{base}: no AWS credentials were found: {remedy}"
     if name == "ParamValidationError":
-        return f"{base} cannot be asked so: {str(error).splitlines()[-1]}"
+        return f"{base} was not asked: {str(error).splitlines()[-1]}"
     if code:
-        return f"{base} {_VERBS.get(code, f'answered {code}')}: {_message(error)}"
+        return f"{base} {_VERBS.get(code, f'answered {code}')}: {_message(error) or 'no reason given'}"
     return f"{base}: {error}" if type(error) is KnowledgeBaseError else f"{base} did not answer: {error}"
 
 
 def _message(error: BaseException) -> str:
-    return (
-        str(error.response.get("Error", {}).get("Message", "")) if hasattr(error, "response") else str(error)
-    )
+    return str(_response(error).get("Error", {}).get("Message", "") if hasattr(error, "response") else error)
 
 
 def wrapped(error: BaseException, message: str) -> BaseException:

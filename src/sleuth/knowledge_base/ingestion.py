@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
+from uuid import uuid4
 
-from sleuth.arguments import check_count, check_strings
+from sleuth.arguments import (
+    check_count,
+    check_mapping,
+    check_name,
+    check_names,
+    check_positive,
+    check_strings,
+    check_weight,
+)
 from sleuth.errors import ArgumentError, KnowledgeBaseError
-from sleuth.knowledge_base.clients import default_client, endpoint_of
+from sleuth.knowledge_base.clients import default_client, endpoint_of, method_of
 from sleuth.knowledge_base.errors import again_when_busy, again_when_down
 from sleuth.logs import logger_of
 from sleuth.remote import Deadline, async_twin, retry
 
 logger = logger_of("knowledge_base")
-
-T = TypeVar("T")
 
 UNKNOWN = "UNKNOWN"
 """The status of a document that the service does not report."""
@@ -49,13 +57,10 @@ def start_ingestion_with_retry(
     Raises:
         ClientError: of boto3, the service's own, once the retries are spent.
     """
-    agent = _agent(client)
-    answer = _retrying(
-        lambda: agent.start_ingestion_job(knowledgeBaseId=kb_id, dataSourceId=ds_id),
-        agent, max_retries, base_delay,
+    answer = _ask(
+        client, "start_ingestion_job", kb_id, ds_id, needs="ingestionJob",
+        retries=max_retries, base=base_delay,
     )  # fmt: skip
-    if not answer.get("ingestionJob"):
-        raise KnowledgeBaseError("the service answered without an ingestionJob", service="bedrock")
     return dict(answer["ingestionJob"])
 
 
@@ -79,32 +84,28 @@ def ingest_documents_with_retry(  # noqa: PLR0917 - as documented
         the service has no job for single documents. Check their status for progress.
 
     Raises:
+        ArgumentError: something else than documents; nothing was sent.
         ClientError: of boto3, the service's own, once the retries are spent; a note says how many documents
             had been accepted.
     """
-    if not isinstance(documents, list | tuple) or not all(isinstance(entry, Mapping) for entry in documents):
-        raise ArgumentError(f"documents must be a list of mappings, got {documents!r}")
-    agent = _agent(client)
+    is_list = isinstance(documents, list | tuple) and all(isinstance(entry, Mapping) for entry in documents)
+    if not is_list or not documents:
+        raise ArgumentError(f"documents must be a list of at least one mapping, got {documents!r}")
     entries = [document_entry(document, ds_id) for document in documents]
-    if not entries:
-        raise ArgumentError("documents must hold at least one document, got []")
     details: list[dict[str, Any]] = []
     names: list[str] = []
-    size = _limit_of(agent, "KnowledgeBaseDocuments")
+    size = _limit_of(client, "KnowledgeBaseDocuments")
     for start in range(0, len(entries), size):
-        batch = entries[start : start + size]
         try:
-            answer = _retrying(
-                lambda: agent.ingest_knowledge_base_documents(
-                    knowledgeBaseId=kb_id, dataSourceId=ds_id, documents=batch  # noqa: B023 - called at once
-                ),
-                agent, max_retries, base_delay,
+            answer = _ask(
+                client, "ingest_knowledge_base_documents", kb_id, ds_id, needs="documentDetails",
+                retries=max_retries, base=base_delay, documents=entries[start : start + size],
             )  # fmt: skip
-        except Exception as error:
+        except BaseException as error:
             if start:
                 error.add_note(f"{start} of {len(entries)} documents had been accepted")
             raise
-        details += answer.get("documentDetails") or ()
+        details += answer["documentDetails"]
         names.append(str(answer.get("ResponseMetadata", {}).get("RequestId", f"{kb_id}/{ds_id}/{start}")))
     return {"ingestionJobId": names[0], "documentDetails": details}
 
@@ -140,23 +141,18 @@ def batch_check_document_statuses(
     """
     batch_size = check_count(batch_size, "batch_size", least=1)
     check_strings(s3_uris, "s3_uris")
-    agent = _agent(client)
-    size = min(batch_size, _limit_of(agent, "DocumentIdentifiers"))
-    statuses = dict.fromkeys(s3_uris, UNKNOWN)
+    statuses = {check_name(uri, "s3_uri", most=2048): UNKNOWN for uri in s3_uris}  # as in the service's model
+    size = min(batch_size, _limit_of(client, "DocumentIdentifiers"))
     uris = list(statuses)
     failure: Exception | None = None
     answered = 0
     for start in range(0, len(uris), size):
         identifiers = [identifier(uri) for uri in uris[start : start + size]]
         try:
-            answer = _retrying(
-                lambda: agent.get_knowledge_base_documents(
-                    knowledgeBaseId=kb_id, dataSourceId=ds_id, documentIdentifiers=identifiers  # noqa: B023 - called at once
-                ),
-                agent,
-            )  # fmt: skip
+            answer = _ask(
+                client, "get_knowledge_base_documents", kb_id, ds_id, documentIdentifiers=identifiers
+            )
         except Exception as error:  # noqa: BLE001 - raised below, unless another batch was answered
-            logger.warning("the statuses of %d documents stay unknown: %s", len(identifiers), error)
             failure = failure or error
             if again_when_down(error) is not None:  # the next batches would fail too
                 break
@@ -166,8 +162,10 @@ def batch_check_document_statuses(
             uri = uri_of_identifier(detail.get("identifier") or {})
             if uri in statuses:
                 statuses[uri] = str(detail.get("status") or UNKNOWN)
-    if failure is not None and not answered:
-        raise failure
+    if failure is not None:
+        if not answered:
+            raise failure
+        logger.warning("%d documents have no status: %s", [*statuses.values()].count(UNKNOWN), failure)
     return statuses
 
 
@@ -199,35 +197,29 @@ def wait_for_ingestion(
         KnowledgeBaseError: the job failed or was stopped, the data source has none, or the timeout passed.
         ClientError: of boto3, the service's own, once retries of a request are spent, or for an unknown job.
     """
-    if not poll > 0 or not timeout >= 0:
-        raise ArgumentError(
-            f"poll must be above 0 seconds, and timeout 0 or more, got {poll!r} and {timeout!r}"
-        )
+    check_positive(poll, "poll")
+    check_weight(timeout, "timeout")
     check_strings(s3_uris, "s3_uris")
     if s3_uris and ingestion_job_id is not None:
         raise ArgumentError("either ingestion_job_id or s3_uris must be given, got both")
-    agent, source = _agent(client), {"knowledgeBaseId": kb_id, "dataSourceId": ds_id}
     if s3_uris:
-        uris = list(s3_uris)
         return _poll(
-            lambda: dict(batch_check_document_statuses(kb_id, ds_id, uris, client=agent)),
+            lambda: dict(batch_check_document_statuses(kb_id, ds_id, list(s3_uris), client=client)),
             lambda statuses: not any(status in _RUNNING_DOCUMENTS for status in statuses.values()),
             timeout, poll, progress,
         )  # fmt: skip
     name = ingestion_job_id
     if name is None:
-        newest = {"sortBy": {"attribute": "STARTED_AT", "order": "DESCENDING"}, "maxResults": 1}
-        answer = _retrying(lambda: agent.list_ingestion_jobs(**source, **newest), agent)
+        newest = {"attribute": "STARTED_AT", "order": "DESCENDING"}
+        answer = _ask(client, "list_ingestion_jobs", kb_id, ds_id, sortBy=newest, maxResults=1)
         if not answer.get("ingestionJobSummaries"):
-            raise KnowledgeBaseError(
-                f"data source {ds_id!r} of knowledge base {kb_id!r} has no ingestion job: start one",
-                service="bedrock",
-            )
+            message = f"data source {ds_id!r} of knowledge base {kb_id!r} has no ingestion job: start one"
+            raise KnowledgeBaseError(message, service="bedrock")
         name = str(answer["ingestionJobSummaries"][0]["ingestionJobId"])
     job = _poll(
-        lambda: _retrying(
-            lambda: dict(agent.get_ingestion_job(**source, ingestionJobId=name)["ingestionJob"]), agent
-        ),
+        lambda: _ask(
+            client, "get_ingestion_job", kb_id, ds_id, needs="ingestionJob", ingestionJobId=name
+        )["ingestionJob"],
         lambda job: job.get("status") not in _RUNNING_JOBS,
         timeout, poll, progress,
     )  # fmt: skip
@@ -260,7 +252,7 @@ def document_entry(document: Mapping[str, Any], ds_id: str) -> dict[str, Any]:
     """Convert a document to the service's form.
 
     Raises:
-        ArgumentError: it names another data source, or has no URI.
+        ArgumentError: another data source, no URI, an unknown member, or metadata that the service cannot hold.
     """
     source_id = document.get("dataSourceId", ds_id)
     if source_id != ds_id:
@@ -271,24 +263,27 @@ def document_entry(document: Mapping[str, Any], ds_id: str) -> dict[str, Any]:
     uri = place.get("uri") if isinstance(place, Mapping) else None
     if not isinstance(uri, str) or not uri:
         raise ArgumentError(f'each document must have {{"s3": {{"uri": ...}}}}, got {document!r}')
+    check_names(document, ("dataSourceId", "s3", "s3Location", "metadata"), f"members of {uri!r}")
     entry: dict[str, Any] = {"content": {"dataSourceType": "S3", "s3": {"s3Location": {"uri": uri}}}}
-    if document.get("metadata"):
-        attributes = [_attribute(key, value) for key, value in document["metadata"].items()]
+    metadata = check_mapping(document.get("metadata"), f"metadata of {uri!r}")
+    if metadata:
+        attributes = [_attribute(uri, key, value) for key, value in metadata.items()]
         entry["metadata"] = {"type": "IN_LINE_ATTRIBUTE", "inlineAttributes": attributes}
     return entry
 
 
-def _attribute(key: str, value: object) -> dict[str, Any]:
-    forms: tuple[tuple[type | tuple[type, ...], str, str], ...] = (
-        (bool, "BOOLEAN", "booleanValue"),
-        ((int, float), "NUMBER", "numberValue"),
-        (str, "STRING", "stringValue"),
-        ((list, tuple), "STRING_LIST", "stringListValue"),
-    )
-    for kinds, name, member in forms:
-        if isinstance(value, kinds):
-            return {"key": key, "value": {"type": name, member: value}}
-    raise ArgumentError(f"metadata {key!r} must be a text, number, boolean or list of texts, got {value!r}")
+def _attribute(uri: str, key: str, value: object) -> dict[str, Any]:
+    check_name(key, f"each key of the metadata of {uri!r}")
+    if isinstance(value, bool):
+        return {"key": key, "value": {"type": "BOOLEAN", "booleanValue": value}}
+    if isinstance(value, int | float) and math.isfinite(value):
+        return {"key": key, "value": {"type": "NUMBER", "numberValue": value}}
+    if isinstance(value, str) and value:
+        return {"key": key, "value": {"type": "STRING", "stringValue": value}}
+    if isinstance(value, list | tuple) and value and all(isinstance(text, str) for text in value):
+        return {"key": key, "value": {"type": "STRING_LIST", "stringListValue": list(value)}}
+    rule = "a text that is not empty, a finite number, a boolean or a list of at least one text"
+    raise ArgumentError(f"metadata {key!r} of {uri!r} must be {rule}, got {value!r}")
 
 
 def identifier(uri: str) -> dict[str, Any]:
@@ -310,26 +305,42 @@ def _agent(client: Any) -> Any:
 
 def _limit_of(client: Any, shape: str) -> int:
     """Return how many members a list of a request may have, as the model of a client of boto3 says."""
-    model = getattr(getattr(client, "meta", None), "service_model", None)
+    model = getattr(getattr(_agent(client), "meta", None), "service_model", None)
     length = None if model is None else model.shape_for(shape).metadata.get("max")
     return length if isinstance(length, int) else MAX_DOCUMENTS
 
 
-def _retrying(
-    run: Callable[[], T], client: Any, retries: int = _STATUS_RETRIES, base: float = _STATUS_DELAY
-) -> T:
-    retries = check_count(retries, "max_retries")
-    if not base >= 0:
-        raise ArgumentError(f"base_delay must be 0 seconds or more, got {base!r}")
-    return retry.call(
-        lambda _: run(),
+def _ask(
+    client: Any,
+    method: str,
+    kb_id: str,
+    ds_id: str,
+    *,
+    needs: str = "",
+    retries: int = _STATUS_RETRIES,
+    base: float = _STATUS_DELAY,
+    **members: Any,
+) -> Any:
+    """Return the answer of a client's method, with the member that it `needs`; retry while the service is busy."""
+    client = _agent(client)
+    call, endpoint = method_of(client, method, "bedrock-agent"), endpoint_of(client)
+    names = {"knowledgeBaseId": check_name(kb_id, "kb_id"), "dataSourceId": check_name(ds_id, "ds_id")}
+    if endpoint is not None and method.startswith(("start", "ingest")):
+        members["clientToken"] = str(
+            uuid4()
+        )  # of all attempts, so that one whose answer was lost is not done twice
+    answer = retry.call(
+        lambda _: call(**names, **members),
         again=again_when_busy,
-        retries=retries,
-        base=float(base),
+        retries=check_count(retries, "max_retries"),
+        base=check_weight(base, "base_delay"),
         deadline=Deadline(None),
-        endpoint=endpoint_of(client),
+        endpoint=endpoint,
         guarded=False,  # the caller sets the number of retries
     )
+    if needs and answer.get(needs) is None:
+        raise KnowledgeBaseError(f"the service answered {method} without {needs}", service="bedrock")
+    return answer
 
 
 astart_ingestion_with_retry = async_twin(start_ingestion_with_retry)

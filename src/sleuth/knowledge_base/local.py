@@ -14,7 +14,7 @@ from secrets import token_hex
 from threading import Event, RLock, Thread
 from typing import Any, Protocol
 
-from sleuth.arguments import check_names
+from sleuth.arguments import check_kind, check_names
 from sleuth.errors import ArgumentError, FilterError, LoadError, SleuthError
 from sleuth.filters import And, Compare, Filter, Not, Or, from_bedrock
 from sleuth.knowledge_base.errors import local_error
@@ -106,7 +106,8 @@ class LocalKnowledgeBase(Closing):
     def retrieve(self, **request: Any) -> dict[str, Any]:
         """Answer `Retrieve`: the passages that match `retrievalQuery`, best first."""
         self._base(request, "Retrieve")
-        text = _required(request, "retrievalQuery", "Retrieve").get("text")
+        question = _required(request, "retrievalQuery", "Retrieve")
+        text = question.get("text") if isinstance(question, Mapping) else None
         if not isinstance(text, str):
             raise _invalid("retrievalQuery.text must be a text", "Retrieve")
         search = _search_of(request)
@@ -175,12 +176,12 @@ class LocalKnowledgeBase(Closing):
         entries = _few(request, "documents", operation)
         if self._jobs.running() is not None:
             raise _invalid("documents cannot be ingested while an ingestion job is ongoing", operation)
+        try:
+            places = [self._places.documents_of(entry) for entry in entries]
+        except ArgumentError as error:
+            raise _invalid(str(error), operation) from error
         details = []
-        for entry in entries:
-            try:
-                uri, documents = self._places.documents_of(entry)
-            except ArgumentError as error:
-                raise _invalid(str(error), operation) from error
+        for uri, documents in places:
             self._failed.pop((source, uri), None)
             old_ids = [document.id for document in self._parts(source, uri)]
             try:
@@ -355,10 +356,10 @@ def _search_of(request: Mapping[str, Any]) -> Mapping[str, Any]:
     _check_members(configuration, "Retrieve", "retrievalConfiguration")
     if len(configuration) > 1:
         raise _invalid(f"one of {', '.join(SEARCH_OPTIONS)} must be given, got both", "Retrieve")
-    search: dict[str, Any] = {}
+    search: Mapping[str, Any] = {}
     for kind, members in configuration.items():
-        _check_members(members or {}, "Retrieve", kind)
-        search = dict(members or {})
+        search = {} if members is None else members
+        _check_members(search, "Retrieve", kind)
     for name in _OF_MODELS:
         if search.get(name, request.get(name)) not in (None, "NONE"):
             problem = f"{name} must be left out: a local knowledge base lacks the models and users of AWS"
@@ -372,13 +373,16 @@ def _search_of(request: Mapping[str, Any]) -> Mapping[str, Any]:
 def _check_members(members: Mapping[str, Any], operation: str, name: str = "") -> None:
     """Refuse what a request, or a structure in it, must not hold, as boto3 does."""
     try:
+        check_kind(members, Mapping, name or "a request", "a mapping")
         check_names(members, _MEMBERS[name or operation], name or f"parameters of {operation}")
     except ArgumentError as error:
         raise _invalid(str(error), operation) from error
 
 
 def _few(request: Mapping[str, Any], name: str, operation: str) -> list[Mapping[str, Any]]:
-    entries: list[Mapping[str, Any]] = list(_required(request, name, operation))
+    entries: list[Mapping[str, Any]] = _required(request, name, operation)
+    if not isinstance(entries, list | tuple) or not all(isinstance(entry, Mapping) for entry in entries):
+        raise _invalid(f"{name} must be a list of mappings, got {entries!r}", operation)
     if len(entries) > MAX_DOCUMENTS:
         message = f"{name} must have length less than or equal to {MAX_DOCUMENTS}, got {len(entries)}"
         raise _invalid(message, operation)

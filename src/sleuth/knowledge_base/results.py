@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sleuth.arguments import check_kind, check_score
+
 SOURCE_KEY = "x-amz-bedrock-kb-data-source-id"
 """The metadata key of a document's data source."""
 
@@ -28,22 +30,17 @@ def text_of(content: object) -> str:
     row = content.get("row") or ()
     texts = (
         content.get("text"),
-        _member(content, "audio", "transcription"),
-        _member(content, "video", "summary"),
+        (content.get("audio") or {}).get("transcription"),
+        (content.get("video") or {}).get("summary"),
         "\n".join(f"{column.get('columnName')}: {column.get('columnValue')}" for column in row),
     )
     return next((text for text in texts if isinstance(text, str) and text), "")
 
 
-def _member(content: Mapping[str, Any], name: str, key: str) -> object:
-    part = content.get(name)
-    return part.get(key) if isinstance(part, Mapping) else None
-
-
 def documented(result: Mapping[str, Any], boost: float = 1.0) -> dict[str, Any]:
     """Convert a result of the service to the documented shape: `score`, `content`, `location`, `metadata`."""
     return {
-        "score": float(result.get("score") or 0.0) * boost,
+        "score": _score(result) * boost,
         "content": text_of(result.get("content")),
         "location": dict(result.get("location") or {}),
         "metadata": dict(result.get("metadata") or {}),
@@ -55,11 +52,14 @@ def deduplicate_results(results: Iterable[dict[str, Any]]) -> list[dict[str, Any
 
     Returns:
         The results themselves, best first, equal scores in their order here.
+
+    Raises:
+        ArgumentError: something else than dicts, or a score that is not a finite number.
     """
-    results = list(results)
+    results = list(check_kind(results, Iterable, "results", "a list of dicts"))
     places: dict[str, int] = {}  # of the best result, by URI
     for at, result in enumerate(results):
-        uri = uri_of(result)
+        uri = uri_of(check_kind(result, Mapping, "results", "a list of dicts"))
         if uri is not None and (uri not in places or _score(result) > _score(results[places[uri]])):
             places[uri] = at
     best_places = set(places.values())
@@ -68,4 +68,4 @@ def deduplicate_results(results: Iterable[dict[str, Any]]) -> list[dict[str, Any
 
 
 def _score(result: Mapping[str, Any]) -> float:
-    return float(result.get("score") or 0.0)
+    return check_score(result.get("score")) or 0.0

@@ -7,13 +7,22 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from sleuth.arguments import check_count, check_mapping, check_name, check_names, check_positive, check_query
+from sleuth.arguments import (
+    check_count,
+    check_kind,
+    check_mapping,
+    check_name,
+    check_names,
+    check_positive,
+    check_query,
+    check_strings,
+)
 from sleuth.compose.items import best_first
 from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.filters import Filter, FilterForm, as_filter, to_bedrock
 from sleuth.filters.bedrock import is_bedrock
-from sleuth.knowledge_base.clients import default_client, endpoint_of
+from sleuth.knowledge_base.clients import default_client, endpoint_of, method_of
 from sleuth.knowledge_base.errors import KnowledgeBaseTimeoutError, again_when_down, explain, wrapped
 from sleuth.knowledge_base.results import SOURCE_KEY, deduplicate_results, documented, uri_of
 from sleuth.remote import Deadline, async_twin, retry
@@ -76,6 +85,7 @@ class MultiSliceRetriever:
     ) -> None:
         self.timeout_seconds = check_positive(timeout_seconds, "timeout_seconds")
         check_count(max_slices, "max_slices", least=1)
+        check_kind(enabled, bool, "enabled", "True or False")
         check_positive(filtered_score_boost, "filtered_score_boost")
         self._kind = "managedSearchConfiguration" if is_managed else "vectorSearchConfiguration"
         self._options = check_mapping(options, "options")
@@ -87,6 +97,10 @@ class MultiSliceRetriever:
         self.filtered_score_boost = float(filtered_score_boost)
         self.last_report: tuple[PartReport, ...] = ()
         self._agent_client = bedrock_agent_client
+
+    def __repr__(self) -> str:
+        settings = f"{self.timeout_seconds}, {self.max_slices}, {self.enabled}, {self.filtered_score_boost}"
+        return f"MultiSliceRetriever({self._agent_client!r}, {settings})"
 
     def retrieve(
         self,
@@ -137,14 +151,19 @@ class MultiSliceRetriever:
         rewrites: Sequence[str] = (),
     ) -> tuple[Results, tuple[PartReport, ...]]:
         """Return the results of `retrieve`, and a report of each slice."""
-        if not check_query(query).strip():
-            raise ArgumentError(f"query must be a text that is not blank, got {query!r}")
+        check_strings(data_source_ids, "data_source_ids")
+        check_strings(rewrites, "rewrites")
+        for name, text in (("query", query), *(("rewrites", rewrite) for rewrite in rewrites)):
+            if not check_query(text).strip():
+                raise ArgumentError(f"{name} must be a text that is not blank, got {text!r}")
         check_name(knowledge_base_id, "knowledge_base_id")
+        for source in (data_source_id, *data_source_ids):
+            if source is not None:
+                check_name(source, "data_source_id")
         num_results = check_count(num_results, "num_results", least=1)
-        condition = service_filter(metadata_filter)
-        for name, values in (("data_source_ids", data_source_ids), ("rewrites", rewrites)):
-            if isinstance(values, str):
-                raise ArgumentError(f"{name} must be a list, got {values!r}; write [{values!r}]")
+        tree = as_filter(metadata_filter)
+        is_own = isinstance(metadata_filter, Mapping) and is_bedrock(metadata_filter)  # it is sent as written
+        condition: Any = None if tree is None else metadata_filter if is_own else to_bedrock(tree)
         source_ids: list[str | None] = list(data_source_ids)
         sources = source_ids if source_ids and data_source_id is None else [data_source_id, *source_ids]
         slices: dict[str, Callable[[], Results]] = {}
@@ -171,7 +190,9 @@ class MultiSliceRetriever:
             cause = next((part.exception for part in reports if part.exception is not None), None)
             if cause is None:
                 message = f"knowledge base {knowledge_base_id!r} did not answer in time ({failures})"
-                raise KnowledgeBaseTimeoutError(message, service="bedrock")
+                raise KnowledgeBaseTimeoutError(
+                    f"{message}; give a longer timeout_seconds", service="bedrock"
+                )
             failure = wrapped(cause, explain(cause, knowledge_base_id))
             failure.add_note(f"no slice answered: {failures}")
             if failure is cause:
@@ -193,27 +214,31 @@ class MultiSliceRetriever:
         client = self._agent_client
         if client is None:  # made within the deadline, because boto3 takes long to make one
             client = default_client("bedrock-agent-runtime", self.timeout_seconds)
-        endpoint = endpoint_of(client)
+        ask = method_of(client, "retrieve", "bedrock-agent-runtime", "bedrock_agent_client")
         results: Results = []
-        page: dict[str, Any] = {}
+        tokens: list[str] = []  # of pages, the last is the next
         while len(results) < num_results and not deadline.passed():
-            token_argument = {"nextToken": page["nextToken"]} if page else {}
+            token_argument = {"nextToken": tokens[-1]} if tokens else {}
             try:
                 page = retry.call(
-                    lambda _: client.retrieve(**request, **token_argument),  # noqa: B023 - called before the next round
+                    lambda _: ask(**request, **token_argument),  # noqa: B023 - called before the next round
                     again=again_when_down,
                     retries=_RETRIES if self._agent_client is None else 0,
                     base=_BACKOFF,
                     deadline=deadline,
-                    endpoint=endpoint,
+                    endpoint=endpoint_of(client),
                 )
             except TurnError as error:
                 raise KnowledgeBaseTimeoutError(str(error), service="bedrock") from error
-            if page.get("retrievalResults") is None:
-                raise KnowledgeBaseError("the service answered without retrievalResults", service="bedrock")
-            results += [documented(result, boost) for result in page["retrievalResults"]]
-            if not page.get("nextToken"):
+            try:
+                results += [documented(result, boost) for result in page["retrievalResults"]]
+            except (AttributeError, LookupError, TypeError, ValueError) as error:
+                message = f"the service answered without retrievalResults, or with others: {error!r}"
+                raise KnowledgeBaseError(message, service="bedrock") from error
+            token = page.get("nextToken")
+            if not token or token in tokens:
                 break
+            tokens.append(token)
         return results[:num_results]
 
 
@@ -228,20 +253,6 @@ def _plan(
             for filtered in (True, False) if has_filter else (False,):
                 name = "filtered" if filtered else "unfiltered"
                 yield (f"{name} ({', '.join(marks)})" if marks else name), filtered, query, source
-
-
-def service_filter(metadata_filter: Mapping[str, Any] | Filter | None) -> dict[str, Any] | None:
-    """Convert a filter to the service's form; None stays None. Nothing is dropped.
-
-    Raises:
-        FilterError: it is invalid, or the service cannot express it.
-    """
-    tree = as_filter(metadata_filter)
-    if tree is None:
-        return None
-    if isinstance(metadata_filter, Mapping) and is_bedrock(metadata_filter):
-        return dict(metadata_filter)  # as_filter checked it; it is sent as written
-    return to_bedrock(tree)
 
 
 class KnowledgeBaseRetriever:
@@ -272,12 +283,7 @@ class KnowledgeBaseRetriever:
         self._base = knowledge_base_id
         self._source = data_source_id
         self._asking = MultiSliceRetriever(
-            client,
-            timeout_seconds,
-            enabled=False,
-            filtered_score_boost=1.0,
-            is_managed=is_managed,
-            options=options,
+            client, timeout_seconds, enabled=False, is_managed=is_managed, options=options
         )
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
-from sleuth.arguments import check_count, check_options, check_positive, check_query
+from sleuth.arguments import check_count, check_options, check_positive, check_query, check_strings
 from sleuth.errors import ArgumentError, WebError
 from sleuth.logs import is_configured, logger_of
 from sleuth.remote import Deadline, async_twin
@@ -121,8 +121,7 @@ class WebSearch:
                 _ = self._client
         check_positive(self.timeout, "timeout")
         for name, domains in (("include", self.include_domains), ("exclude", self.exclude_domains)):
-            if isinstance(domains, str):
-                raise ArgumentError(f"{name}_domains must be a list of domains, got {domains!r}")
+            check_strings(domains, f"{name}_domains")
 
     @classmethod
     def of(cls, options: SearchOptions) -> WebSearch:

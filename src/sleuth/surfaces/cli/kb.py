@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from annotated_types import Ge
 
+from sleuth.arguments import check_name
 from sleuth.errors import ArgumentError, LoadError, SleuthError
 from sleuth.surfaces.cli.app import command_group
 from sleuth.surfaces.cli.common import Output
@@ -136,7 +137,7 @@ def ingest(
         count = (job.get("statistics") or {}).get("numberOfDocumentsScanned", "")
         show(f"{job.get('status', len(job))} {count}".rstrip())
 
-    source = needed(source_id)
+    source = check_name(source_id, "--source-id")
     if not aws and folder is None and not uris:
         raise ArgumentError("--folder must be given: the folder that the data source reads")
     with client_of(aws, kb, index, source, folder) as client:
@@ -180,7 +181,7 @@ def status(
 
     with client_of(aws, kb, index) as client:
         if uris:
-            source = needed(source_id)
+            source = check_name(source_id, "--source-id")
             statuses = knowledge_base.batch_check_document_statuses(kb, source, uris, client=client)
         else:
             agent = client or default_client("bedrock-agent", TIMEOUT)
@@ -190,10 +191,3 @@ def status(
             statuses = {name: status_by_name.get(name, "NOT_FOUND") for name in names}
     lines = [f"{state}  {name}" for name, state in statuses.items()]
     return Output(statuses, lines or ["No data sources."])
-
-
-def needed(source_id: str | None) -> str:
-    """Return the id of the data source; raise ArgumentError without one."""
-    if not source_id:
-        raise ArgumentError("--source-id must be given: the id of the data source")
-    return source_id
