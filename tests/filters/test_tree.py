@@ -141,7 +141,7 @@ def test_subclasses_of_scalars_are_kept_as_plain_ones(value: Any, plain: Any) ->
 @pytest.mark.parametrize(
     "value",
     [
-        np.float64("nan"), np.datetime64("NaT"), np.timedelta64(3, "D"), np.complex64(1), np.array([1]),
+        np.float64("nan"), np.datetime64("NaT", "s"), np.timedelta64(3, "D"), np.complex64(1), np.array([1]),
         Decimal("NaN"), b"x",
     ],
 )  # fmt: skip
