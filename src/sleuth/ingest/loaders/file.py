@@ -281,39 +281,28 @@ def load_member(file: FileBytes, member: Member, options: ReadOptions) -> Iterat
         member.modified_ns or file.entry.modified_ns,
     )
     head, stream = member.data[:HEAD_BYTES], BytesIO(member.data)
-    inner = FileBytes(entry, stream, head, member.kind, None, room, file.depth + 1)
+    kind = member.kind or kind_of(name, head, options.loaders)
+    if not options.all and (why := why_left_out(name, kind)):
+        yield skipped_member(file, name, f"{why}; --all reads it")
+        return
+    inner = FileBytes(entry, stream, head, kind, None, room, file.depth + 1)
+    common = common_metadata(entry, kind)
+    del common["path"]  # as it is that of the outermost file
     try:
-        for item in _load_inside(inner, name, options):
+        for item in loader_of(kind, tuple(options.loaders))(inner, options):
             if isinstance(item, Document):
-                inside = item.metadata.get("member")
-                item.metadata["member"] = f"{name}#{inside}" if inside else name
-            yield item
+                document = item if options.all else as_prose(item, entry.source, kind)
+                inside = document.metadata.get("member")
+                metadata = {**common, **document.metadata, "member": f"{name}#{inside}" if inside else name}
+                yield Document(document.page_content, metadata, id=document.id)
+            else:
+                yield item
     except LoadError as error:
         if room.members < 0 or room.bytes < 0:
             raise
         yield skipped_member(file, name, error.reason)
     except MissingPackageError as error:
         yield skipped_member(file, name, str(error))
-
-
-def _load_inside(file: FileBytes, name: str, options: ReadOptions) -> Iterator[Document | Skipped]:
-    """Yield the documents of a file inside another, with the metadata that all have; `path` is the outermost file's.
-
-    Args:
-        file: without a kind, which its name and first bytes tell, where the outer file does not say it.
-        name: its path in the outer file.
-    """
-    file.kind = file.kind or kind_of(name, file.head, options.loaders)
-    if not options.all and (why := why_left_out(name, file.kind)):
-        raise LoadError(file.entry.source, f"{why}; --all reads it", kind="no prose")
-    common = common_metadata(file.entry, file.kind)
-    del common["path"]
-    for item in loader_of(file.kind, tuple(options.loaders))(file, options):
-        if isinstance(item, Document):
-            judged = item if options.all else as_prose(item, file.entry.source, file.kind)
-            yield Document(judged.page_content, {**common, **judged.metadata}, id=judged.id)
-        else:
-            yield item
 
 
 def common_metadata(entry: FileEntry, kind: str) -> dict[str, Any]:
