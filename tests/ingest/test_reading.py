@@ -128,9 +128,9 @@ def test_a_worker_that_dies_costs_no_file(tmp_path: Path, ends: signal.Signals) 
     ]
     with FileProcesses(20, 256 << 20) as readers:
         list(read_file(entries[1], processes=readers))
-        (process,) = readers.processes.running
+        (process,) = readers.running
         os.kill(process, ends)
         for entry in entries[2:4]:
             assert isinstance(list(read_file(entry, processes=readers))[-1], FileRead)
-        assert process not in readers.processes.running
-    assert not readers.processes.running
+        assert process not in readers.running
+    assert not readers.running

@@ -113,7 +113,7 @@ def test_a_process_has_limits(tmp_path: Path) -> None:
         (document,) = load(entry, LIMITS, processes)
         assert isinstance(document, Document)
         assert "word" in document.page_content
-        (process,) = processes.processes.running
+        (process,) = processes.running
         limits = Path(f"/proc/{process}/limits").read_text()
         words = {line[:25].strip(): line[25:].split() for line in limits.splitlines()}
         assert MEGABYTES << 20 <= int(words["Max address space"][0]) < (MEGABYTES + 100) << 20
@@ -162,7 +162,7 @@ def test_files_of_many_values_are_read_in_a_process(tmp_path: Path, name: str, u
             (entry,) = (entry for entry in DiskFolders([path], LIMITS).list() if isinstance(entry, FileEntry))
             list(load(entry, replace(LIMITS, all=True), processes))
             is_process = count > 20_000 and name != "a.txt"
-            assert bool(processes.processes.running) == is_process
+            assert bool(processes.running) == is_process
 
 
 def test_a_reader_that_takes_too_long_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,21 +30,17 @@ _BYTES_PER_SECOND: Final = 1_000_000
 """Each second's worth of bytes gives a file another second of CPU time."""
 
 
-class FileProcesses(Closing):
+class FileProcesses(Processes, Closing):
     """Reads files in processes, one for each concurrent caller, which is reused for the next file. Thread-safe.
 
     Args:
         seconds: of CPU for each file; larger ones get a second more for each megabyte.
         memory: bytes that each process may take.
-
-    Attributes:
-        processes: that are started when they are needed.
     """
 
     def __init__(self, seconds: int, memory: int) -> None:
+        super().__init__("sleuth.ingest.worker", memory)
         self.seconds = seconds
-        self.memory = memory
-        self.processes = Processes("sleuth.ingest.worker", memory)
 
     def load(self, entry: FileEntry, kind: str, options: ReadOptions) -> Iterator[Document | Skipped]:
         """Yield what the loader of a kind of files yields of a file, from a process.
@@ -57,7 +53,7 @@ class FileProcesses(Closing):
         fields = {name: getattr(entry, name) for name in FileEntry.__slots__}
         values = {name: getattr(options, name) for name in _OF_LOADERS}
         request = {"entry": fields, "kind": kind, "options": values}
-        for answer in self._answers(entry.source, request, b"", entry.size):
+        for answer in self._checked_answers(entry.source, request, b"", entry.size):
             at = 0
             for first, second, third in answer.head["items"]:  # as `sleuth.ingest.worker` writes them
                 if isinstance(first, str):
@@ -78,18 +74,14 @@ class FileProcesses(Closing):
             page: its number, from 1.
         """
         request = {"page": page, "dots_per_inch": dots_per_inch, "colour": colour}
-        (answer,) = self._answers(path, request, data, len(data))
+        (answer,) = self._checked_answers(path, request, data, len(data))
         return answer.body
 
-    def close(self) -> None:
-        """End all processes, also in the middle of a file. Closing twice is fine."""
-        self.processes.close()
-
-    def _answers(
+    def _checked_answers(
         self, path: str, request: Mapping[str, Any], data: bytes, size: int
     ) -> Iterator[ProcessReply]:
         try:
-            for answer in self.processes.answers(request, data, self.seconds + size / _BYTES_PER_SECOND):
+            for answer in self.answers(request, data, self.seconds + size / _BYTES_PER_SECOND):
                 if "error" in answer.head:
                     raise LoadError(path, answer.head["error"], kind=answer.head["kind"])
                 yield answer
