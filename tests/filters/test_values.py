@@ -33,7 +33,7 @@ def test_values_with_a_plain_form(value: Any, plain: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [float("nan"), np.float32("nan"), np.datetime64("NaT", "s"), Decimal("NaN"), Decimal("sNaN"), None]
+    "value", [float("nan"), np.float32("nan"), np.datetime64("NaT"), Decimal("NaN"), Decimal("sNaN"), None]
 )
 def test_missing_values_are_null(value: Any) -> None:
     """NaN and NaT are the null of data frames."""
