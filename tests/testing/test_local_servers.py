@@ -175,20 +175,6 @@ class TestTavily:
         assert (code, headers["Retry-After"]) == (status, "7")
         assert answer == {"detail": {"error": MESSAGES[status]}}
 
-    def test_pages_by_words_and_domain(self) -> None:
-        """If configured, only pages with a common word match; domains include and exclude."""
-        pages = [page(0), page(1, content="tides", title="Sea")]
-        with TavilyServer(pages, matching=True) as server:
-            for body, urls in (
-                ({"query": "tides"}, [1]),
-                ({"query": "climate tides"}, [0, 1]),
-                ({"query": "climate tides", "exclude_domains": ["site0.org"]}, [1]),
-                ({"query": "climate tides", "include_domains": ["site0.org"]}, [0]),
-            ):
-                body_bytes = json.dumps({**body, "api_key": "tvly-local"}).encode()
-                results = send(server.url, "POST", "/search", body_bytes)[1]["results"]
-                assert [one["url"] for one in results] == [pages[number]["url"] for number in urls]
-
 
 def test_faults_end_with_their_server() -> None:
     """A server of faults stops at the end of its block, with its hanging connections."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from sleuth.errors import ArgumentError, EmbeddingError, IndexNotFoundError
 from sleuth.logs import logger_of
 from sleuth.protocols import DocumentChunker, Embedder
 from sleuth.settings import IndexSettings
-from sleuth.store.legs.searching import IndexLeg
 from sleuth.store.store import Store
 
 logger = logger_of("engine")
@@ -47,7 +46,15 @@ def open_index(path: str | Path, options: OpenOptions) -> tuple[Store, Embedder 
         of_new = replace(of_new, embedder=spelling_of(options.embedder))
     legs = open_legs(of_new)  # refuses an unknown analyzer or leg before there is a file
     creates = options.create and not Store.is_at(path)
-    model = _model_of_new(path, of_new, legs, options) if creates else None
+    model = None
+    if creates:  # refuses what is not installed
+        if missing := next((leg.missing for leg in legs if leg.missing), ""):
+            raise EmbeddingError(missing, service="legs")
+        if of_new.chunker:
+            from sleuth.ingest import open_chunker
+
+            open_chunker(of_new, None if isinstance(options.chunker, str) else options.chunker)
+        model = open_embedder(of_new.embedder, options.embedder, path=str(path), required=True)
     store = _open_store(path, of_new, creates)
     try:
         kept = {k: v for k, v in named.items() if not (options.re_embed and k == "embedder")}
@@ -83,19 +90,6 @@ def named_settings(options: OpenOptions) -> Mapping[str, Any]:
 
         named["chunker"] = spelling_of_chunker(options.chunker)
     return named
-
-
-def _model_of_new(
-    path: str | Path, settings: IndexSettings, legs: Sequence[IndexLeg], options: OpenOptions
-) -> Embedder | None:
-    """Return the embedder of an index that is about to be made; refuses what is not installed."""
-    if missing := next((leg.missing for leg in legs if leg.missing), ""):
-        raise EmbeddingError(missing, service="legs")
-    if settings.chunker:
-        from sleuth.ingest import open_chunker
-
-        open_chunker(settings, None if isinstance(options.chunker, str) else options.chunker)
-    return open_embedder(settings.embedder, options.embedder, path=str(path), required=True)
 
 
 def _open_store(path: str | Path, settings: IndexSettings, create: bool) -> Store:

@@ -90,7 +90,12 @@ def on_one_scale(query: str, rankings: Mapping[str, Ranking]) -> dict[str, Ranki
     """
     heads = {name: ranking[:FIRST] for name, ranking in rankings.items() if ranking}
     worths, kinds = _worths(query, heads), _kinds(query, list(heads.values()))
-    scores = {name: _scores(worths[name], kinds.of(head[0])) for name, head in heads.items()}
+    scores = {}
+    for name, head in heads.items():
+        amounts, kind = [worth.value for worth in worths[name]], kinds.of(head[0])
+        best = (sorted(amounts[place:], reverse=True)[: len(_WEIGHTS)] for place in range(len(amounts)))
+        means = accumulate((fmean(top_amounts, _WEIGHTS[: len(top_amounts)]) for top_amounts in best), min)
+        scores[name] = [kind * max(0.0, mean - _STEP * place) for place, mean in enumerate(means)]
     raised = _raised(scores, {name: str(head[0].metadata.get(KEY)) for name, head in heads.items()})
     scaled = dict(rankings)
     for name in heads:
@@ -261,18 +266,6 @@ def _verbs() -> frozenset[str]:
 
 def _is_code(item: RetrievedItem) -> bool:
     return item.metadata.get(KEY) == "code"
-
-
-def _scores(worths: Sequence[_Worth], kind: float) -> list[float]:
-    """Return the scores of the first items of one source, which fall.
-
-    Args:
-        kind: what its kind counts.
-    """
-    amounts = [worth.value for worth in worths]
-    best = (sorted(amounts[place:], reverse=True)[: len(_WEIGHTS)] for place in range(len(amounts)))
-    means = (fmean(top_amounts, _WEIGHTS[: len(top_amounts)]) for top_amounts in best)
-    return [kind * max(0.0, mean - _STEP * place) for place, mean in enumerate(accumulate(means, min))]
 
 
 def _shares(query: str, texts: Sequence[str]) -> list[float]:

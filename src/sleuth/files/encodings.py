@@ -98,7 +98,13 @@ def _decode(data: bytes, declared: str | None) -> tuple[str, str]:
         return damaged, "utf-8 (damaged)"
     start = max(0, damage_at - _SAMPLE // 2)
     sample = data[start : start + _SAMPLE]
-    if guess := _latin(sample) or _by_statistics(sample):
+    guess = _latin(sample)
+    if guess is None:
+        from charset_normalizer import from_bytes
+
+        best = from_bytes(sample, cp_isolation=_GUESSED).best()
+        guess = best.encoding if best else None
+    if guess:
         text = data.decode(guess, "replace")
         if _mostly_read(text):
             return text, f"{guess} (damaged)" if "\ufffd" in text else guess
@@ -147,11 +153,3 @@ def _latin(sample: bytes) -> str | None:
                 cost = rarity + 20 * (others + strange) + _UNUSUAL[encoding]
                 costs[encoding] = min(cost, costs.get(encoding, cost))
     return min(costs, key=costs.__getitem__, default=None)
-
-
-def _by_statistics(sample: bytes) -> str | None:
-    """Return the best guess of charset-normalizer."""
-    from charset_normalizer import from_bytes
-
-    best = from_bytes(sample, cp_isolation=_GUESSED).best()
-    return best.encoding if best else None

@@ -89,19 +89,6 @@ class PluginInfo:
         return values | {"hooks": [{"name": name, "priority": priority} for name, priority in self.hooks]}
 
 
-def accepted_keywords(function: Callable[..., Any]) -> frozenset[str] | None:
-    """Names of options that `function` takes, without `rag2f`; None where it takes any.
-
-    They are keywords only, or have a default; a parameter without a default is an argument of every call.
-    """
-    parameters = inspect.signature(function).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return None
-    optional = (p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is not p.empty)
-    only = (p for p in parameters if p.kind is p.KEYWORD_ONLY)
-    return frozenset(p.name for p in (*optional, *only)) - {"rag2f"}
-
-
 def make_hook(name: str, function: Callable[..., Any], priority: int, plugin: str = "") -> Hook:
     """Make a hook of a plain function.
 
@@ -113,7 +100,14 @@ def make_hook(name: str, function: Callable[..., Any], priority: int, plugin: st
         raise ArgumentError(f"a hook must be a plain function, got {function!r}")
     if isinstance(priority, bool) or not isinstance(priority, int):
         raise ArgumentError(f"priority must be an integer, got {priority!r}")
-    return Hook(name, function, priority, plugin, accepted_keywords(function))
+    parameters = inspect.signature(function).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return Hook(name, function, priority, plugin, None)
+    # Options are keywords only, or have a default; a parameter without a default is an argument of every call.
+    optional = (p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is not p.empty)
+    only = (p for p in parameters if p.kind is p.KEYWORD_ONLY)
+    keywords = frozenset(p.name for p in (*optional, *only)) - {"rag2f"}
+    return Hook(name, function, priority, plugin, keywords)
 
 
 @overload

@@ -11,7 +11,6 @@ import struct
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from threading import Event, Thread
-from types import TracebackType
 from typing import Literal, Self, get_args
 
 Fault = Literal[
@@ -25,6 +24,8 @@ without end. redirect: to itself, for ever.
 """
 
 _OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+_FOUND = b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: %b\r\n\r\n"
+_PAGE = b"<html><body>Sign in to the hotel network</body></html>"
 
 
 class FaultServer:
@@ -59,9 +60,7 @@ class FaultServer:
         self._ready.wait()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._silent.close()
@@ -130,12 +129,6 @@ async def _send(writer: asyncio.StreamWriter, data: bytes) -> None:
     await writer.wait_closed()
 
 
-async def _wrong_type(writer: asyncio.StreamWriter, path: str) -> None:
-    page = b"<html><body>Sign in to the hotel network</body></html>"
-    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % len(page)
-    await _send(writer, head + page)
-
-
 async def _endless(writer: asyncio.StreamWriter, path: str) -> None:
     writer.write(_OK + b"Transfer-Encoding: chunked\r\n\r\n")
     piece = b" " * 65536
@@ -144,19 +137,15 @@ async def _endless(writer: asyncio.StreamWriter, path: str) -> None:
         await writer.drain()
 
 
-async def _redirect(writer: asyncio.StreamWriter, path: str) -> None:
-    await _send(
-        writer, b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: " + path.encode() + b"\r\n\r\n"
-    )
-
-
 _BEHAVIOURS: dict[str, Callable[[asyncio.StreamWriter, str], Awaitable[None]]] = {
     "drip": lambda writer, _: _slowly(writer, _OK + b"Content-Length: 2\r\n\r\n{}"),
     "drip-body": _drip_body,
     "reset": _reset,
     "truncate": lambda writer, _: _send(writer, _OK + b'Content-Length: 4096\r\n\r\n{"results": []}'),
-    "wrong-type": _wrong_type,
+    "wrong-type": lambda writer, _: _send(
+        writer, _OK.replace(b"application/json", b"text/html") + b"\r\n" + _PAGE
+    ),
     "garbage": lambda writer, _: _send(writer, b"\x00\xff\x16\x03\x01 SSH-2.0-nothing\r\n" * 8),
     "endless": _endless,
-    "redirect": _redirect,
+    "redirect": lambda writer, path: _send(writer, _FOUND % path.encode()),
 }

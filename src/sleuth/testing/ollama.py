@@ -14,7 +14,6 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from threading import Event
-from types import TracebackType
 from typing import Any, Literal, get_args
 
 from sleuth.testing.serving import LocalServer, Reply, Request
@@ -82,11 +81,9 @@ class OllamaServer(LocalServer):
         self._always: Fault | None = None
         self._over = Event()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self._over.set()
-        super().__exit__(kind, error, trace)
+        super().__exit__(*exc)
 
     def fail(self, *faults: Fault, always: bool = False) -> None:
         """Make the next requests fail in these ways, one each; with `always`, all later requests in the last way."""

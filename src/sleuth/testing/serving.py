@@ -12,7 +12,6 @@ from pathlib import Path
 from socket import SHUT_RDWR, socket
 from threading import Lock, Thread
 from time import monotonic
-from types import TracebackType
 from typing import Self
 
 
@@ -98,9 +97,7 @@ class LocalServer(ABC):
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         if self._server is not None and self._thread is not None:
             self._server.shutdown()
             self._server.server_close()

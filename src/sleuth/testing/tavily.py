@@ -7,7 +7,6 @@ Requests are checked as the service checks them, the key included; errors have i
 from __future__ import annotations
 
 import json
-import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from time import sleep
@@ -56,7 +55,6 @@ class TavilyServer(LocalServer):
     Args:
         pages: what the web holds: dicts with url, title, content, and score or published_date where wanted.
         keys: the API keys that are valid.
-        matching: whether a page has to share a word with the query.
 
     Attributes:
         asked: the bodies of the requests that were answered with results.
@@ -67,12 +65,10 @@ class TavilyServer(LocalServer):
         pages: Sequence[Mapping[str, Any]] = (),
         *,
         keys: Sequence[str] = ("tvly-local",),
-        matching: bool = False,
     ) -> None:
         super().__init__()
         self.pages = list(pages)
         self.keys = set(keys)
-        self.matching = matching
         self.asked: list[dict[str, Any]] = []
         self._script: deque[Reply | float | None] = deque()
         self._always: Reply | None = None
@@ -122,14 +118,10 @@ class TavilyServer(LocalServer):
         if message := _broken_rule(body):
             return error(400, message)
         included, refused = body.get("include_domains") or (), body.get("exclude_domains") or ()
-        words = set(re.findall(r"\w+", body["query"].lower()))
         results = []
         for rank, page in enumerate(self.pages):
             host = (urlsplit(page.get("url") or "").hostname or "").removeprefix("www.")
-            text = f"{page.get('title', '')} {page.get('content', '')}".lower()
             if (included and not _under(host, included)) or _under(host, refused):
-                continue
-            if self.matching and not words & set(re.findall(r"\w+", text)):
                 continue
             results.append({"raw_content": None, "score": 1.0 / (1 + rank), **page})
         with self._lock:

@@ -92,6 +92,11 @@ def read_query(text: str) -> Query:
     words = set(re.findall(r"[a-z]+", title.lower()))
     analyzer = get_analyzer("code-english")
     parts = [part for word in _WORD.findall(title) for part in _PART.findall(word)]  # of identifiers, too
+    frames = [  # of stack traces of Python, Java, JavaScript, Ruby and Go
+        (m.start(), Frame(m["path"].replace("\\", "/"), int(m["line"]), m["name"] or ""))
+        for pattern in _FRAMES
+        for m in pattern.finditer(text)
+    ]
     return Query(
         text,
         weigh(text),
@@ -101,7 +106,7 @@ def read_query(text: str) -> Query:
         dict(names),
         {n: times for n, times in Counter(_DOTTED.findall(prose)).items() if _names_something(n, prose)},
         tuple(dict.fromkeys(_FILE.findall(text))),
-        tuple(frames_of(text)),
+        tuple(frame for _, frame in sorted(frames, key=lambda entry: entry[0])),
         bool(words & {"test", "tests", "testing", "spec", "specs", "unittest"}),
         bool(words & {"doc", "docs", "documentation", "readme", "changelog", "guide", "tutorial"}),
     )
@@ -118,16 +123,6 @@ def weigh(text: str) -> dict[str, float]:
     """Terms of a text, each weighing 1 + log(times)."""
     counts = Counter(get_analyzer("code-english").tokens(text))
     return {token: 1.0 + math.log(times) for token, times in counts.items()}
-
-
-def frames_of(text: str) -> list[Frame]:
-    """Lines of stack traces of Python, Java, JavaScript, Ruby and Go."""
-    frames = [
-        (m.start(), Frame(m["path"].replace("\\", "/"), int(m["line"]), m["name"] or ""))
-        for pattern in _FRAMES
-        for m in pattern.finditer(text)
-    ]
-    return [frame for _, frame in sorted(frames, key=lambda f: f[0])]
 
 
 def parts_of(name: str) -> list[str]:

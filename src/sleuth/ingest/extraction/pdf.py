@@ -74,7 +74,16 @@ def extract_pdf(data: bytes, limit: int) -> Extracted:
         paragraphs(_with_headings(lines, headings.get(number, ())))
         for number, lines in enumerate(without_running(pages))
     ]
-    return Extracted(within(_whole_words("\f".join(texts)), limit), title, metadata)
+    text = "\f".join(texts)
+    compounds = {compound.casefold() for compound in _compound.findall(text)}
+
+    def joined(match: re.Match[str]) -> str:
+        """Return a word that the end of a line divides; it keeps its hyphen if the text has the compound elsewhere."""
+        head, tail = match[1], match[2]
+        stays = tail[0].isupper() or f"{head}-{tail}".casefold() in compounds
+        return f"{head}-" if stays else head
+
+    return Extracted(within(_broken_word.sub(joined, text), limit), title, metadata)
 
 
 def opened_pdf(data: bytes) -> pypdfium2.PdfDocument:
@@ -156,21 +165,6 @@ def _with_headings(lines: Sequence[Line], headings: Sequence[_Bookmark]) -> list
 def _plain(text: str) -> str:
     """Return the letters and digits of a text, to compare what is typeset with what is noted."""
     return _signs.sub("", normalize("NFKC", text)).casefold()
-
-
-def _whole_words(text: str) -> str:
-    """Return a text in which words that the end of a line divides are whole.
-
-    A hyphen stays where the text has the compound elsewhere, and before what begins with a capital.
-    """
-    compounds = {compound.casefold() for compound in _compound.findall(text)}
-
-    def joined(match: re.Match[str]) -> str:
-        head, tail = match[1], match[2]
-        stays = tail[0].isupper() or f"{head}-{tail}".casefold() in compounds
-        return f"{head}-" if stays else head
-
-    return _broken_word.sub(joined, text)
 
 
 def _about(pdf: pypdfium2.PdfDocument) -> tuple[str, dict[str, Any]]:
