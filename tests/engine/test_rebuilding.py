@@ -22,6 +22,7 @@ from sleuth.errors import (
 )
 from sleuth.store.store import Store
 from tests.code.conftest import write
+from tests.commands import sleuth
 
 
 @pytest.fixture
@@ -87,6 +88,20 @@ def test_the_command_that_the_error_names_rebuilds_the_index(older: Path) -> Non
     assert [path.name for path in older.iterdir() if path.name.startswith("rebuild-")] == []
     with Engine.open(older) as engine:
         assert (engine.repairs, engine.retrieve("badger")[0].document_id) == ((), "api")
+
+
+def test_the_command_rebuilds_every_shard(tmp_path: Path) -> None:
+    """The command that the error of one shard names leaves each document in its own shard."""
+    folder = write(tmp_path / "docs", {f"{n}.md": f"Otter {n}." for n in range(9)})
+    index = tmp_path / "deep" / "index"
+    assert sleuth("index", str(folder), "--shards", "3", "--index", str(index), cwd=tmp_path).returncode == 0
+    before = contents(index)
+    for shard in index.glob("shard-*"):
+        change(shard, "PRAGMA user_version = 77")
+    assert sleuth("index", "--rebuild", "--index", f"{index}/shard-00000", cwd=tmp_path).returncode == 0
+    assert contents(index) == before
+    with Engine.open(index) as engine:
+        assert {finding.level for finding in engine.check()} == {"ok"}
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])

@@ -8,8 +8,8 @@ with ShardedEngine.open("index", create=True, shards=4) as engine:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -23,6 +23,7 @@ from sleuth.cluster.shards.store import ShardedStore
 from sleuth.engine import Engine
 from sleuth.engine.index import Backend, IndexBackend
 from sleuth.engine.opening import OpenOptions
+from sleuth.engine.rebuilding import rebuilt
 from sleuth.engine.search import Searchers
 from sleuth.errors import ArgumentError, IndexDamagedError, IndexNotFoundError, amount
 from sleuth.filters import Filter, as_filter
@@ -108,6 +109,16 @@ class ShardedEngine(Engine):
         return cls(ShardedBackend.open(path, OpenOptions(**options), shards), scope=limit)
 
     aopen = classmethod(async_twin(open))
+
+
+@contextmanager
+def rebuilt_shards(path: Path, *, embedder: str | None, re_embed: bool, timeout: float) -> Iterator[Engine]:
+    """Provide an engine over shards that are made again, one after the other, each as by `rebuilt`."""
+    for folder in layout.read(path).folders(path):
+        with rebuilt(folder, embedder=embedder, re_embed=re_embed, timeout=timeout):
+            pass
+    with Engine.open(path, embedder=embedder) as engine:
+        yield engine
 
 
 class ShardedBackend(GatheredBackend):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from annotated_types import Ge
 
+from sleuth.cluster.places import address_of, is_sharded
 from sleuth.errors import ArgumentError, RemoteError, amount
 from sleuth.ingest import ReadOptions, grouped
 from sleuth.ingest.roots import is_address
@@ -110,7 +111,8 @@ def index(
         raise ArgumentError(f"--ocr must be a command as a shell reads it, got {ocr!r}") from None
     options = read_options(fields, defaults=defaults)
     place = index_folder(folder)
-    creates = not place.exists()
+    place = place.parent if is_sharded(place.parent) else place  # ids say which shard has a document
+    creates = not (place.exists() or address_of(place))
     if paths and not (quiet or json or folder or creates) and place != Path.cwd() / NAME:
         say(f"Writing to the index of a folder above, {place}; --index names another one.", err=True)
     if rebuild and (settings or shards is not None or watch):
@@ -121,7 +123,7 @@ def index(
             paths = remembered_paths(engine)
         report = read_paths(engine, paths, quiet=quiet or json, options=options, prune=prune, timeout=timeout)
         if rebuild and report.interrupted:
-            say("Interrupted. The index is as it was before.", err=True)
+            say("Interrupted. The index holds what it held before.", err=True)
             raise typer.Exit(130)
         if json:
             print_json(report.to_dict())
@@ -155,14 +157,15 @@ def opener_of(
     from sleuth.engine import Engine
     from sleuth.ingest import FileNames, places_of, present
 
-    if not place.exists():
+    if not (rebuild or place.exists() or address_of(place)):
         if not paths:
             raise ArgumentError("paths must name files or folders that exist, got none")
         present(list(places_of(paths, FileNames.beside(place)).roots), lambda root: False, prune=False)
-    if rebuild:
+    if rebuild and not address_of(place):
+        from sleuth.cluster.sharded import rebuilt_shards
         from sleuth.engine.rebuilding import rebuilt
 
-        return partial(rebuilt, place, timeout=timeout)
+        return partial(rebuilt_shards if is_sharded(place) else rebuilt, place, timeout=timeout)
     options: dict[str, Any] = {"create": bool(paths), "settings": settings or None}
     if shards is None:
         return partial(Engine.open, place, **options)
