@@ -249,13 +249,11 @@ class Answering(Closing):
 
     def snippet(self, query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:
         """Return the window of at most `width` characters that shows best why a passage matches, with its matches."""
-        from sleuth.text.analyzers import get_analyzer
-        from sleuth.text.languages import LANGUAGES
+        from sleuth.text.analyzers import analyzer_of
         from sleuth.text.snippets import snippet
 
-        rules = LANGUAGES.get(str(item.metadata.get("language"))) if self.settings.tells_languages else None
-        analyzer = get_analyzer(rules.analyzer if rules else self.settings.analyzer)
-        return snippet(item.text, query, analyzer, width=width)
+        language = item.metadata.get("language") if self.settings.tells_languages else None
+        return snippet(item.text, query, analyzer_of(language, self.settings.analyzer), width=width)
 
     def search(
         self,

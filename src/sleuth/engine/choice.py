@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from sleuth.arguments import MOST_K
@@ -18,6 +18,7 @@ from sleuth.errors import RetrievalError
 from sleuth.filters import to_text
 from sleuth.filters.tree import in_any_case
 from sleuth.remote import check_cancelled
+from sleuth.text.analyzers import analyzer_of
 
 if TYPE_CHECKING:
     from sleuth.compose.arrange import Arrangement
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from sleuth.engine.ranking import RankedRows
     from sleuth.filters import Filter
     from sleuth.store import RankingLeg
+    from sleuth.text.analyzers import Analyzer
     from sleuth.types import RetrievedItem
 
 
@@ -215,24 +217,32 @@ def similarities_of(
 def shares_of(plan: SearchPlan, items: Sequence[RetrievedItem], similarities: Sequence[float]) -> list[float]:
     """Return the greater of two shares for each passage: 0 is nothing in common, 1 all words or the same meaning.
 
-    The first is the share of the query's words that the passage holds, or another word in their place, each weighed by
+    The first is the share of the query's words that the passage holds, or another word in their place, both read in the
+    language of the passage and each weighed by
     its idf. The second is how similar a leg finds it to the query.
 
     Args:
         similarities: one for each item, 0 where it is not known.
     """
-    analyzer, wider = plan.version.analyzer, plan.version.wider
-    idf = plan.idf(dict.fromkeys(*analyzer.words_of_each([plan.query.text])))
-    total = sum(idf.values()) or 1.0
-    forms = {word: {word} for word in idf}
-    for asked_word, additions in wider.added.items() if wider else ():
-        others = analyzer.tokens(" ".join(addition.label for addition in additions))
-        for word in forms.keys() & set(analyzer.tokens(asked_word)):
-            forms[word].update(others)
+    settings, wider = plan.view.backend.settings, plan.version.wider
+
+    @cache
+    def words_of_query(analyzer: Analyzer) -> tuple[Mapping[str, float], Mapping[str, set[str]]]:
+        """Return the idf of each word, and the words that may stand in its place."""
+        idf = plan.idf(dict.fromkeys(*analyzer.words_of_each([plan.query.text])))
+        forms = {word: {word} for word in idf}
+        for asked_word, additions in wider.added.items() if wider else ():
+            for word in forms.keys() & set(analyzer.tokens(asked_word)):
+                forms[word].update(addition.token for addition in additions)
+        return idf, forms
+
     shares = []
     for item, similarity in zip(items, similarities, strict=True):
+        language = item.metadata.get("language") if settings.tells_languages else None
+        analyzer = analyzer_of(language, settings.analyzer)
+        idf, forms = words_of_query(analyzer)
         texts = (item.text, *(str(item.metadata.get(key) or "") for key in ("title", "heading")))
         words = {word for text in texts for word in analyzer.tokens(text)}
-        share = sum(worth for word, worth in idf.items() if words & forms[word]) / total
+        share = sum(worth for word, worth in idf.items() if words & forms[word]) / (sum(idf.values()) or 1.0)
         shares.append(min(1.0, max(share, similarity)))
     return shares

@@ -84,15 +84,11 @@ def score_text(item: RetrievedItem) -> str:
 
 def snippet_of(query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:
     """Return the window of a passage that shows why it matches, where no index says how its words are read."""
-    from sleuth.text.analyzers import get_analyzer
-    from sleuth.text.languages import LANGUAGES
+    from sleuth.text.analyzers import analyzer_of
     from sleuth.text.snippets import snippet
 
-    language = LANGUAGES.get(str(item.metadata.get("language")))
-    name = language.analyzer if language else "english"
-    if item.metadata.get("source_type") == "code":
-        name = "code-english"
-    return snippet(item.text, query, get_analyzer(name), width=width)
+    name = "code-english" if item.metadata.get("source_type") == "code" else "english"
+    return snippet(item.text, query, analyzer_of(item.metadata.get("language"), name), width=width)
 
 
 class ShownText(NamedTuple):

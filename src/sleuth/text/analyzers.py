@@ -443,6 +443,12 @@ def get_analyzer(name: str) -> Analyzer:
     return _language_analyzer(name)
 
 
+def analyzer_of(language: object, name: str) -> Analyzer:
+    """Return the analyzer of a language, by its code; that of the name for a language without one of its own."""
+    rules = LANGUAGES.get(str(language))
+    return get_analyzer(rules.analyzer if rules else name)
+
+
 @cache
 def _language_analyzer(name: str) -> Analyzer:
     """Return the analyzer built from a language's rules; its stop words are folded as its words are.
