@@ -105,6 +105,8 @@ def test_every_item_says_its_source(both: Sources) -> None:
     assert scores == sorted(scores, reverse=True)
     assert max(scores) <= 1
     assert all(item.explanation is None for item in both.retrieve(QUERY, 6))
+    notes = both.retrieve("which payment processor and xylophone", syntax=True).notes
+    assert [note for note in notes if "no passage holds" in note] == ["no passage holds 'xylophone'"]
 
 
 def test_each_source_keeps_its_order(both: Sources) -> None:

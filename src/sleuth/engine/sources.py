@@ -27,6 +27,7 @@ from sleuth.engine.queries import parse_query
 from sleuth.engine.request import WITHOUT_VARIETY, SearchRequest, check_sources
 from sleuth.engine.reranking import NOT_RERANKED, Reranking, are_english
 from sleuth.engine.scale import FIRST, has_words_in_common, on_one_scale
+from sleuth.engine.spelling import misspelling_of
 from sleuth.errors import ArgumentError, StoreError, UnknownRepositoryError
 from sleuth.files.formats import CODE
 from sleuth.filters import all_of, any_of, as_filter, field
@@ -157,6 +158,11 @@ class Sources(Answering):
                 return (items if places.stop <= len(items) else all_items())[places.start : places.stop]
 
             chosen = choose(chosen, request.k, items_at, **request.variety())
+            # The documents note words that they lack: other sources may hold them.
+            words = {note: word.word for note in notes if (word := misspelling_of(note))}
+            notes = [
+                note for note in notes if note not in words or not has_words_in_common(words[note], items)
+            ]
         return Ranking(chosen, ranking.parts, notes)
 
     def _ask(self, names: Sequence[str], request: SearchRequest, k: int) -> Ranking:

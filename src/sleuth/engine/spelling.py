@@ -54,7 +54,7 @@ _ALPHABETS = (
 UNKNOWN = "\0"
 """A token that no row holds."""
 
-_note = re.compile(r"no passage holds '([^']+)'; did you mean '([^']+)'\?")
+_note = re.compile(r"no passage holds '([^']+)'(?:; did you mean '([^']+)'\?)?")
 _ASKS_FOR_A_MEASURE = re.compile(r"(?i)\bhow (many|much|often|long|far|old|large|big|high|fast|soon|deep)\b")
 """Question words of two words: the second one is not expected in an answer."""
 
@@ -76,9 +76,9 @@ def _suggestion(word: str, nearest: str) -> str:
 
 
 def misspelling_of(note: str) -> Misspelling | None:
-    """Return the word and its nearest word of a note that suggests one; None for other notes."""
+    """Return the word that a note says no passage holds, with its nearest word, or ""; None for other notes."""
     match = _note.search(note)
-    return None if match is None else Misspelling(match[1], match[2])
+    return None if match is None else Misspelling(match[1], match[2] or "")
 
 
 class Correction(NamedTuple):

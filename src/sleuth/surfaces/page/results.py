@@ -92,7 +92,7 @@ def standalone(call: Call, state: PageState) -> str:
 def _note(note: str, state: PageState) -> dict[str, str]:
     """Show a note; one that suggests another spelling leads to the results of that."""
     misspelling = misspelling_of(note)
-    if misspelling is None:
+    if misspelling is None or not misspelling.nearest:
         return {"text": note, "question": "", "url": ""}
     word, nearest = misspelling
     question = WORD.sub(lambda match: nearest if match[0] == word else match[0], state.query)
