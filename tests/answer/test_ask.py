@@ -144,17 +144,14 @@ def test_a_model_rates_its_answer(home: Path) -> None:
 
 
 def test_plugins(home: Path) -> None:
-    """`plugins` and `doctor` list the plugins of a folder, with the error of each that fails."""
+    """`doctor plugins` lists the plugins of a folder, with the error of each that fails."""
     hook = "from sleuth.hooks import hook\n@hook('indiana_jones_retrieve', priority=3)\ndef f(result, *a, rag2f): ...\n"
     write(home / "plugins", {"good.py": hook, "broken.py": "import no_such_package"})
-    process = sleuth("plugins", "--folder", "plugins", cwd=home)
-    assert process.returncode == 1
-    assert "indiana_jones_retrieve, priority 3" in process.stdout
-    assert "ModuleNotFoundError: No module named 'no_such_package'" in process.stdout
-    entries = json.loads(sleuth("doctor", "plugins", "--json", cwd=home, SLEUTH_PLUGINS="plugins").stdout)
-    assert {info["name"]: info["status"] for info in entries} == {"good": "active", "broken": "failed"}
-    doctor = json.loads(sleuth("doctor", "--json", cwd=home, SLEUTH_PLUGINS="plugins").stdout)
-    assert [f["level"] for f in doctor if f["subject"] in ("good", "broken")] == ["error", "ok"]
+    process = sleuth("doctor", "plugins", "--json", "--folder", "plugins", cwd=home)
+    broken, good = json.loads(process.stdout)["plugins"]
+    assert (process.returncode, broken["status"], good["status"]) == (1, "failed", "active")
+    assert "ModuleNotFoundError: No module named 'no_such_package'" in broken["error"]
+    assert good["hooks"] == [{"name": "indiana_jones_retrieve", "priority": 3}]
 
 
 def test_doctor_reports_models(home: Path) -> None:

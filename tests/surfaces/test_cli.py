@@ -104,6 +104,7 @@ def test_search_by_meaning(home: Path) -> None:
         (("search", "--nope", "x"), 2, "--nope"),
         (("index", "nowhere"), 2, "nowhere"),
         (("serch",), 2, "No such command 'serch'"),
+        (("facets",), 2, " index facets`."),
     ],
 )
 def test_failures_have_a_message_and_a_code(

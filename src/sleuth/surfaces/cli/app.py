@@ -23,8 +23,21 @@ The index is the one named by --index, else by $SLEUTH_INDEX, else the nearest .
 locked · 5 a service failed · 130 interrupted
 """
 
+
+class Commands(TyperGroup):
+    """Names the group of a command that is called without it."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that arguments name."""
+        groups = [name for name, group in self.commands.items() if args[0] in getattr(group, "commands", ())]
+        if groups and args[0] not in self.commands:
+            ctx.fail(f"No such command {args[0]!r}. It is `{ctx.command_path} {groups[0]} {args[0]}`.")
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
     name="sleuth",
+    cls=Commands,
     help=HELP,
     rich_markup_mode="rich",
     no_args_is_help=True,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from sleuth.extensions import KINDS, extensions
-from sleuth.surfaces.cli.app import app, doctor_commands
+from sleuth.surfaces.cli.app import doctor_commands
 from sleuth.surfaces.cli.common import Output, styled
 from sleuth.surfaces.cli.defaults import Setting, files, settings
 from sleuth.surfaces.cli.options import command
@@ -109,10 +109,6 @@ def plugins(
         )
         lines += [f"   {info.error}"] if failed else []
         lines += [f"   {name}, priority {priority}" for name, priority in info.hooks]
-    for kind in KINDS:
-        if kind != "plugins" and (rows := extensions(kind)):
-            lines.append(f"{styled(kind, 'head')}  {', '.join(rows)}")
-    return Output(infos, lines, found=not has_failed)
-
-
-app.command("plugins", hidden=True)(plugins)
+    others = {kind: list(rows) for kind in KINDS if kind != "plugins" and (rows := extensions(kind))}
+    lines += [f"{styled(kind, 'head')}  {', '.join(names)}" for kind, names in others.items()]
+    return Output({"plugins": infos, "extensions": others}, lines, found=not has_failed)

@@ -28,7 +28,6 @@ COMMANDS = {
     "grep": "grep",
     "status": "documents",
     "doctor": "doctor",
-    "plugins": "doctor",
     "code": "code",
     "web": "web",
     "kb": "kb",
@@ -71,8 +70,7 @@ def register(arguments: list[str]) -> None:
 
 def command_names() -> list[str]:
     """Return the commands of the core and of Sleuth's own plugins, in the order of their listing."""
-    names = dict.fromkeys(name.split()[0] for name in (*COMMANDS, *own_extensions("commands")))
-    return [name for name in names if name != "plugins"]  # of `doctor`, and not listed twice
+    return list(dict.fromkeys(name.split()[0] for name in (*COMMANDS, *own_extensions("commands"))))
 
 
 def run(arguments: list[str]) -> None:
