@@ -22,6 +22,8 @@ from sleuth.ingest import FileNames
 from sleuth.protocols import Embedder
 from sleuth.store.store import Store
 
+_READ_ONLY = "{} is read-only: change the index that was published, then `sleuth cluster publish` it again"
+
 
 def published_backend(address: str | Path, options: OpenOptions, *, cache: Cache | None = None) -> Backend:
     """Open a version of a published index, read-only.
@@ -39,10 +41,7 @@ def published_backend(address: str | Path, options: OpenOptions, *, cache: Cache
     """
     source = Address.parse(address_of(address) or str(address))
     if options.create or options.re_embed:
-        raise StoreError(
-            f"{source} is read-only: change the index that was published, then `sleuth cluster publish` it again",
-            path=str(source),
-        )
+        raise StoreError(_READ_ONLY.format(source), path=str(source))
     objects = ObjectFolder(source.url)
     manifest = versions.find_version(source, objects)
     check_settings(named_settings(replace(options, chunker=None)), manifest.settings, source)
@@ -70,7 +69,7 @@ def open_parts(
     view = stack.enter_context(cache.view(manifest, objects))
     indexes = []
     for part in manifest.parts:
-        store = Store.open(view / part.folder, immutable=True)
+        store = Store.open(view / part.folder, read_only=_READ_ONLY.format(objects.url))
         stack.callback(store.close)
         indexes.append(IndexBackend(store, embedder))
     return indexes

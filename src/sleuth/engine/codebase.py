@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from sleuth.code import CodeStorage
 from sleuth.code.snapshots.shelf import ANALYZERS, SOURCES, Words
-from sleuth.errors import StoreError
+from sleuth.errors import ArgumentError, StoreError
 from sleuth.lexical import LexicalLeg
 from sleuth.lexical.leg import FieldSpec
 from sleuth.store import Finding, Repair
@@ -43,8 +43,14 @@ def open_code(path: str | Path, *, create: bool = False) -> CodeStorage:
         create: make a missing one.
 
     Raises:
+        ArgumentError: an index of documents is published there.
         IndexNotFoundError: the folder has no code index, and `create` is False.
     """
+    if not os.path.isdir(str(path)):  # noqa: PTH112 - what is no path is refused below
+        from sleuth.engine.index import opener_of
+
+        if opener_of(path) is not None:
+            raise ArgumentError(f"path must be a folder, got {str(path)!r}: `sleuth cluster fetch` makes one")
     fields = {
         name: {field: FieldSpec(ANALYZERS[name][field], SOURCES[name][field]) for field in ANALYZERS[name]}
         for name in Words._fields

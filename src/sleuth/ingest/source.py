@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -81,7 +82,9 @@ def open_source(address: str) -> Source:
     scheme, _, _ = address.partition(":")
     found = extension("sources", scheme)
     if found is None:
-        mend = f"`sleuth web crawl {address}` reads a site" if scheme in ("http", "https") else ""
+        mend = (
+            f"`sleuth web crawl {shlex.quote(address)}` reads a site" if scheme in ("http", "https") else ""
+        )
         mend = (
             mend or f"of files and folders, or addresses that begin with {', '.join(extensions('sources'))}"
         )

@@ -93,14 +93,14 @@ class Store:
         *,
         create: bool = False,
         settings: Mapping[str, Any] | None = None,
-        immutable: bool = False,
+        read_only: str = "",
     ) -> Store:
         """Open the index at `path`.
 
         Args:
             create: make a missing index; an existing one is opened as it is.
             settings: JSON values kept with a new index; not compared with those of an old one.
-            immutable: read it as files that nobody changes, this process included.
+            read_only: why no process changes it, which a writer is told.
 
         Raises:
             ArgumentError: an impossible path.
@@ -119,9 +119,10 @@ class Store:
             raise IndexNotFoundError(
                 f"no index at {folder}{remains}: make one with create=True", path=str(folder)
             )
-        if immutable:
+        if read_only:
             access = access._replace(writable=False, immutable=True)
         store = cls(folder, writable=access.writable, immutable=access.immutable)
+        store._database.read_only = read_only or store._database.read_only
         try:
             with store._connection() as connection:
                 mark.refuse_other(store.path, connection.salt, note)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from shlex import quote
 from typing import NamedTuple
 
 from sleuth.arguments import check_count
@@ -76,7 +77,7 @@ def find_version(address: Address, objects: ObjectFolder) -> Manifest:
     manifest = newest_version(objects)
     if manifest is None:
         raise IndexNotFoundError(
-            f"no index is published at {address.url}: `sleuth cluster publish --index INDEX {address.url}`",
+            f"no index is published at {address.url}: `sleuth cluster publish --index INDEX {quote(address.url)}`",
             path=address.url,
         )
     return manifest

@@ -75,7 +75,7 @@ def search(
     from sleuth.plugins.evaluation import make_run
 
     home = judged.folder / ".sleuth-eval"
-    check_origin(home, f"remove it to create a new one: rm -r {home}")
+    check_origin(home, "remove it to create a new one: rm -r {}")
     with Engine.open(home, create=True) as engine:
         show(f"indexing {judged.name}")
         engine.add(judged.documents())

@@ -140,6 +140,7 @@ class Database:
         file: of the database.
         segments: the folder of segment files.
         writable: whether this process may write.
+        read_only: what to say where it may not.
     """
 
     def __init__(self, path: Path, names: Names, *, writable: bool, immutable: bool) -> None:
@@ -152,6 +153,7 @@ class Database:
         self.names = names
         self.segments = path / names.segments
         self.writable = writable
+        self.read_only = f"{path} is read-only: open it where it may write"
         self.file = file = path / names.record
         self._name = str(file)
         self.readers = ConnectionPool(
@@ -230,10 +232,7 @@ class Database:
             StoreError: this process may not write here, or another index has taken the place of the open one.
         """
         if not self.writable:
-            raise StoreError(
-                f"{self.path} is read-only: open it where it may write, or change what it was published from",
-                path=str(self.path),
-            )
+            raise StoreError(self.read_only, path=str(self.path))
         lock = WriterLock(self.path / self.names.lock)
         lock.acquire(timeout)
         self._locks.append(lock)

@@ -7,6 +7,7 @@ program, nor load a model, nor send anything to another machine, nor open an ind
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -155,7 +156,9 @@ def _check(file: Path, name: str, value: Any, *, is_trusted: bool) -> None:
         raise ArgumentError(f"{name} in {file} must be {kind}, got {value!r}")
     if is_trusted:
         return
-    mend = f"set it in your own file, {user_file()}, or trust this one with {VARIABLE}={file}"
+    mend = (
+        f"set it in your own file, {user_file()}, or trust this one with {VARIABLE}={shlex.quote(str(file))}"
+    )
     if not key.is_safe:
         raise ArgumentError(f"{name} must not be set by a project, as {file} does: {mend}")
     if name == "sources" and not all(source.partition(":")[0] in LOCAL_SOURCES for source in value):
@@ -170,7 +173,7 @@ def _check(file: Path, name: str, value: Any, *, is_trusted: bool) -> None:
         folder = file.parent / value
         if "://" in value or file.parent.resolve() not in folder.resolve().parents:
             raise ArgumentError(f"index of {file} must be a folder below it, got {value!r}: {mend}")
-        check_origin(folder, f"to open it anyway, name it with --index {folder}")
+        check_origin(folder)
 
 
 def synonyms_file() -> Path | None:

@@ -9,14 +9,16 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
+from sleuth.cluster.places import address_of
 from sleuth.errors import ArgumentError, requires
 from sleuth.surfaces.cli.app import mcp_commands
 from sleuth.surfaces.cli.common import say
 from sleuth.surfaces.cli.defaults import synonyms_file
+from sleuth.surfaces.cli.opening import open_index
 from sleuth.surfaces.cli.options import command
 from sleuth.surfaces.cli.places import NAME, index_folder
 
@@ -49,9 +51,9 @@ def serve(
     worktree = None if index is not None and root is None else cwd
     if index is None and folder == cwd / NAME and not folder.exists():  # of the whole worktree
         folder = next((up for up in (cwd, *cwd.parents) if (up / ".git").exists()), cwd) / NAME
-    serve_stdio(
-        Workspace(folder, root=worktree, refresh=refresh, index_first=not no_index, synonyms=synonyms_file())
-    )
+    engine = open_index(index) if address_of(folder) else None
+    options: dict[str, Any] = {"refresh": refresh, "index_first": not no_index, "synonyms": synonyms_file()}
+    serve_stdio(Workspace(engine.path if engine else folder, worktree, engine=engine, **options))
 
 
 SERVER: Final = "sleuth"
@@ -89,7 +91,7 @@ def install(
         return
     program = shutil.which(SERVER)
     server = [program] if program else [sys.executable, "-m", SERVER]
-    server += ["mcp", *(() if index is None else ("--index", str(index.absolute())))]
+    server += ["mcp", *(() if index is None else ("--index", address_of(index) or str(index.absolute())))]
     entry = {"command": server[0], "args": server[1:]}
     if client is None:
         say(json.dumps({"mcpServers": {SERVER: entry}}, indent=2))

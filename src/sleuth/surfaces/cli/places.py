@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,15 +34,15 @@ def index_folder(option: Path | None) -> Path:
     folder = next((above / NAME for above in (cwd, *cwd.parents) if (above / NAME).is_dir()), None)
     if folder is None:
         return cwd / NAME
-    check_origin(folder, f"to open it anyway, name it with --index {folder}")
+    check_origin(folder)
     return folder
 
 
-def check_origin(folder: Path, mend: str) -> None:
+def check_origin(folder: Path, mend: str = "to open it anyway, name it with --index {}") -> None:
     """Refuse an index that the user did not name and that somebody else may have made.
 
     Args:
-        mend: what to do about it, for the error.
+        mend: what to do about it, for the error; `{}` stands for the folder, as a shell reads it.
 
     Raises:
         IndexUnsafeError: it is a link, of another user, or tracked by git; it was not opened.
@@ -55,6 +56,7 @@ def check_origin(folder: Path, mend: str) -> None:
     elif folder.exists() and may_be_tracked(folder):
         reason = "is tracked by git"
     if reason:
+        mend = mend.format(shlex.quote(str(folder)))
         raise IndexUnsafeError(
             f"{folder} {reason}, so somebody else may have filled it: {mend}", path=str(folder)
         )
