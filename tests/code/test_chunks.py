@@ -5,24 +5,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.code.parsing import analyse
-from sleuth.code.parsing.chunks import CONTAINER_LINES, PART_LINES, WHOLE_LINES, CodeChunk
+from sleuth.code.parsing.chunks import CONTAINER_LINES, PART_LINES, WHOLE_LINES
 from sleuth.code.parsing.detail import Detail
+from sleuth.code.parsing.kinds import CHUNK_KINDS
+from sleuth.code.parsing.tables import ChunkRow
 from tests.code.conftest import parse_source
 from tests.code.projects import SHOP
 from tests.code.test_parse import SOURCES
 from tests.examples import examples
 
 
-def chunks_of(source: str, language: str = "python") -> list[CodeChunk]:
+def chunks_of(source: str, language: str = "python") -> list[ChunkRow]:
     return parse_source(source.encode(), language, "x").chunks
 
 
-def chunks_of_text(text: str) -> list[CodeChunk]:
+def chunks_of_text(text: str) -> list[ChunkRow]:
     data = text.encode()
     return Detail.read(analyse.analyse("x.md", data).detail, data, "x.md").chunks
 
 
-def check(source: str, chunks: list[CodeChunk]) -> None:
+def check(source: str, chunks: list[ChunkRow]) -> None:
     """Chunks are in order, do not overlap, and leave out blank lines only."""
     lines = source.split("\n")
     covered: set[int] = set()
@@ -64,7 +66,7 @@ def test_the_shop_is_cut_without_loss() -> None:
 def test_a_small_class_is_one_chunk() -> None:
     """A container up to the limit is one chunk."""
     source = "class A:\n    def f(self):\n        pass\n"
-    assert [(c.start, c.end, c.kind) for c in chunks_of(source)] == [(1, 3, "definition")]
+    assert [(c.start, c.end, CHUNK_KINDS[c.kind]) for c in chunks_of(source)] == [(1, 3, "definition")]
 
 
 def test_a_long_class_is_outline_and_members() -> None:
@@ -75,8 +77,8 @@ def test_a_long_class_is_outline_and_members() -> None:
     )
     source = f"class A:\n    '''Doc.'''\n    x = 1\n\n{members}"
     chunks = chunks_of(source)
-    assert (chunks[0].kind, chunks[0].start, chunks[0].end) == ("outline", 1, 3)
-    assert {c.kind for c in chunks[1:]} == {"definition"}
+    assert (CHUNK_KINDS[chunks[0].kind], chunks[0].start, chunks[0].end) == ("outline", 1, 3)
+    assert {CHUNK_KINDS[c.kind] for c in chunks[1:]} == {"definition"}
     assert all(c.end - c.start == 3 for c in chunks[1:])
 
 
@@ -88,17 +90,14 @@ def test_a_long_body_is_cut_at_statements() -> None:
     assert len(chunks) > 2
     assert all(lines[c.start - 1].startswith(("def f", "    y = call(")) for c in chunks)
     assert all(c.end - c.start < PART_LINES for c in chunks)
-    assert {c.kind for c in chunks} == {"part"}
+    assert {CHUNK_KINDS[c.kind] for c in chunks} == {"part"}
 
 
 def test_module_level_code_is_kept() -> None:
     """Code between definitions is a chunk of its own."""
     source = "import a\nimport b\n\n\ndef f():\n    pass\n\n\nmain = f()\n"
-    assert [(c.start, c.end, c.kind) for c in chunks_of(source)] == [
-        (1, 2, "module"),
-        (5, 6, "definition"),
-        (9, 9, "module"),
-    ]
+    pieces = [(c.start, c.end, CHUNK_KINDS[c.kind]) for c in chunks_of(source)]
+    assert pieces == [(1, 2, "module"), (5, 6, "definition"), (9, 9, "module")]
 
 
 def test_headings_begin_pieces_of_text() -> None:

@@ -29,7 +29,7 @@ NEWLINES = st.lists(PLACES, unique=True, max_size=8).map(lambda places: np.array
 @st.composite
 def nested_spans(draw: st.DrawFn) -> np.ndarray[Any, np.dtype[np.int32]]:
     """Generate nested definitions, in order of start, containers first."""
-    spans: list[tuple[int, int, int, int]] = []
+    spans: list[tuple[int, int, int, int, int]] = []
     waiting = [(0, SIZE, -1)]
     while waiting and len(spans) < 8:
         low, high, parent = waiting.pop(0)
@@ -37,12 +37,13 @@ def nested_spans(draw: st.DrawFn) -> np.ndarray[Any, np.dtype[np.int32]]:
             continue
         start = draw(st.integers(low, high - 1))
         end = draw(st.integers(start + 1, high))
-        spans.append((start, end, parent, draw(st.integers(start, end))))
+        name = draw(st.integers(start, end))
+        spans.append((start, end, parent, name, draw(st.integers(name, end))))
         waiting += [(start, end, len(spans) - 1), (end, high, parent)]
     order = sorted(range(len(spans)), key=lambda i: (spans[i][0], -spans[i][1], i))
     place = {old: new for new, old in enumerate(order)} | {-1: -1}
-    rows = [(spans[i][0], spans[i][1], place[spans[i][2]], spans[i][3]) for i in order]
-    return np.array(rows, np.int32).reshape(-1, 4)
+    rows = [(start, end, place[parent], *name) for start, end, parent, *name in map(spans.__getitem__, order)]
+    return np.array(rows, np.int32).reshape(-1, 5)
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -68,7 +69,7 @@ def test_uses_are_placed(
             other = expected.get((start, end))
             if other is None or (other.role == role and reach(other) < before.end_byte):
                 expected[start, end] = row
-    names = set(spans[:, 3].tolist())
+    names = {at for span in spans for at in range(span[3], span[4])}
     rows = [row for (start, end), row in sorted(expected.items()) if end > start and start not in names]
     table = place_uses(uses, newlines, spans, MOST)
     assert [without_ties(ReferenceRow(*row)) for row in table.tolist()] == [without_ties(row) for row in rows]

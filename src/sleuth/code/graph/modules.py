@@ -9,6 +9,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from sleuth.code.parsing.languages import ways_of
+from sleuth.code.parsing.names import grouped
 from sleuth.code.snapshots.places import module_steps
 from sleuth.extensions import named_object
 
@@ -66,11 +67,8 @@ class GoModules:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        folders: dict[str, list[int]] = {}
-        for i, file in enumerate(snapshot.files):
-            if file.language == "go":
-                folders.setdefault(file.path.rpartition("/")[0], []).append(i)
-        self._by_folder = folders
+        positions = (i for i, file in enumerate(snapshot.files) if file.language == "go")
+        self._by_folder = grouped(positions, lambda i: snapshot.files[i].path.rpartition("/")[0])
         self._roots: dict[str, str] = {}
         for file in snapshot.files:
             folder, _, name = file.path.rpartition("/")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from sleuth.code.parsing.kinds import CHUNK_KINDS, CONTAINERS
 from sleuth.code.parsing.lines import LineIndex
@@ -28,32 +28,17 @@ CONTAINER_LINES = 24
 PART_LINES = 50
 """Longer bodies are cut into pieces of about this many lines."""
 
-_DEFINITION, _OUTLINE, _PART, _MODULE, _TEXT = range(len(CHUNK_KINDS))
+_DEFINITION, OUTLINE, PART, MODULE, _TEXT = range(len(CHUNK_KINDS))
 _MOST_NESTED = 100
 _SAYS_SOMETHING: Final = re.compile(rb"[A-Za-z0-9\xc3-\xe1\xe4-\xef]")
 """Letters or digits; of other scripts too, but not their punctuation."""
 
 
-class CodeChunk(NamedTuple):
-    """Lines `start` to `end`, 1-based and inclusive.
-
-    Attributes:
-        symbol: position of the definition that these lines are, or stand in; -1 at the file's top.
-        kind: definition, outline (of a container), part (of a long definition), module (code between definitions) or
-            text (where no grammar was used).
-    """
-
-    start: int
-    end: int
-    symbol: int
-    kind: str
-
-
-def unit_at(chunks: Sequence[CodeChunk], chunk: int) -> range:
+def unit_at(chunks: Sequence[ChunkRow], chunk: int) -> range:
     """Return the chunks that a definition was cut into, of which one is given; it alone if it was not cut."""
     first, stop = chunk, chunk + 1
-    if chunks[chunk].kind == "part":
-        unit_key = "part", chunks[chunk].symbol
+    if chunks[chunk].kind == PART:
+        unit_key = PART, chunks[chunk].symbol
         while first and (chunks[first - 1].kind, chunks[first - 1].symbol) == unit_key:
             first -= 1
         while stop < len(chunks) and (chunks[stop].kind, chunks[stop].symbol) == unit_key:
@@ -123,13 +108,13 @@ class _Cutter:
             elif is_container:
                 self.cut_region(start, end, i, nested + 1)
             else:
-                self._cut_parts(start, end, i, _PART, [definition.node])
+                self._cut_parts(start, end, i, PART, [definition.node])
             at = end + 1
         self._cut_between(at, last, owner)
 
     def _cut_between(self, first: int, last: int, owner: int) -> None:
         """Cut the lines of a definition, or with -1 of the file, that belong to none of its members."""
-        kind = _MODULE if owner < 0 else _OUTLINE
+        kind = MODULE if owner < 0 else OUTLINE
         if last - first < WHOLE_LINES:
             self._keep(first, last, owner, kind)
         else:
@@ -146,7 +131,7 @@ class _Cutter:
         if part is None:
             return
         start, end = part
-        if kind == _OUTLINE and self.chunks and self.chunks[-1].end < start:
+        if kind == OUTLINE and self.chunks and self.chunks[-1].end < start:
             text = self.lines.source[self.lines.start(start) : self.lines.stop(end)]
             if not _SAYS_SOMETHING.search(text):  # a closing bracket goes with what it closes
                 self.chunks[-1] = self.chunks[-1]._replace(end=end)

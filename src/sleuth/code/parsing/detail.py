@@ -12,9 +12,8 @@ from functools import cached_property
 from itertools import starmap
 from typing import Final
 
-from sleuth.code.parsing.chunks import CodeChunk
 from sleuth.code.parsing.imports import lines_before
-from sleuth.code.parsing.kinds import BINDINGS, CHUNK_KINDS, CONTAINERS, KINDS, ROLES, YIELDING
+from sleuth.code.parsing.kinds import BINDINGS, CONTAINERS, KINDS, ROLES, YIELDING
 from sleuth.code.parsing.labels import labels_of
 from sleuth.code.parsing.language import Import
 from sleuth.code.parsing.languages import LANGUAGES, SCRIPTS, languages_with, ways_of
@@ -163,7 +162,6 @@ class Symbol:
                 chain.append(above)
             for at in reversed(chain):
                 symbols[at]._labels = self._detail.labels(at)
-            self._labels = symbols[self._at]._labels  # `symbols_named` makes a second object of a definition
         return self._labels or ()
 
 
@@ -253,10 +251,6 @@ class Detail:
         """Positions of definitions by name and the position of their container, without any `impl`."""
         places = (at for at, name in enumerate(self.names) if name.kind != "impl")
         return grouped(places, lambda at: (self.names[at].name, self._rows[at].parent))
-
-    def symbols_named(self, name: str) -> list[tuple[int, Symbol]]:
-        """Return the definitions of a name, with their positions."""
-        return [(at, self.symbols[at]) for at in self.places.get(name, ())]
 
     def text(self, start: int, end: int) -> str:
         """Return the text of bytes `start` to `end`."""
@@ -421,10 +415,9 @@ class Detail:
         return self._tables.chunks
 
     @cached_property
-    def chunks(self) -> list[CodeChunk]:
+    def chunks(self) -> list[ChunkRow]:
         """Where it is cut, in order of lines."""
-        rows = starmap(ChunkRow, self._tables.chunks.tolist())
-        return [CodeChunk(row.start, row.end, row.symbol, CHUNK_KINDS[row.kind]) for row in rows]
+        return list(starmap(ChunkRow, self._tables.chunks.tolist()))
 
 
 _ORDER: Final = {role: rank for rank, role in enumerate((*ROLES, "import"))}

@@ -47,7 +47,7 @@ element of a value; a variable that a test says the class of; two kinds of older
 `with` gives of a value."""
 
 CHUNK_KINDS: Final = ("definition", "outline", "part", "module", "text")
-"""What a chunk can be, by number."""
+"""What a chunk can be, by number; an outline is a container without its members."""
 
 BINDING_NUMBERS: Final = {f"binding.{name}": number for number, name in enumerate(BINDINGS)}
 """The number of the binding that each capture of a query stands for."""

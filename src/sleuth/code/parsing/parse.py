@@ -21,7 +21,7 @@ from sleuth.code.parsing.chunks import cut_definitions
 from sleuth.code.parsing.definitions import definition_table, definitions_of
 from sleuth.code.parsing.grammars import grammar, has_grammar
 from sleuth.code.parsing.kinds import BINDINGS, CONTAINERS, PARSED_ROLES, ROLES
-from sleuth.code.parsing.languages import LANGUAGES, SCRIPTS, languages_with
+from sleuth.code.parsing.languages import LANGUAGES, SCRIPTS, languages_with, ways_of
 from sleuth.code.parsing.lines import ASIDES, LineIndex
 from sleuth.code.parsing.tables import BindingRow, ImportRow, ReferenceRow, Table, Tables, table_of
 from sleuth.code.parsing.uses import place_bindings, place_uses, read_uses
@@ -39,15 +39,18 @@ _REFERENCE: Final = ROLES.index("reference")
 _QUOTED: Final = PARSED_ROLES.index("quoted")
 _MENTION: Final = PARSED_ROLES.index("mention")
 _OUTER: Final = BINDINGS.index("outer")
+_GENERIC: Final = BINDINGS.index("generic")
 _DECLARES_NOTHING: Final = [BINDINGS.index(kind) for kind in ("assigned", "member", "narrowed")]
 _BOUND: Final = [BindingRow._fields.index(field) for field in ("name", "name_size", "kind", "symbol")]
-_USED: Final = [ReferenceRow._fields.index(field) for field in ("name", "name_size", "symbol")]
+_USED: Final = [ReferenceRow._fields.index(field) for field in ("name", "name_size", "symbol", "role")]
+_KIND: Final = BindingRow._fields.index("kind")
 _ROLE: Final = ReferenceRow._fields.index("role")
 _NAME: Final = ReferenceRow._fields.index("name")
 _NAME_SIZE: Final = ReferenceRow._fields.index("name_size")
+_QUALIFIER_SIZE: Final = ReferenceRow._fields.index("qualifier_size")
 _IDENTIFIER: Final = rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
 _WORD: Final = re.compile(_IDENTIFIER)
-_DOTTED: Final = re.compile(rb"((?:%b\.)*)(%b)" % (_IDENTIFIER, _IDENTIFIER))
+_DOTTED: Final = re.compile(rb"\"(?:\\.|[^\"\\\n])*\"?|((?:%b\.)*)(%b)" % (_IDENTIFIER, _IDENTIFIER))
 _OF_ALL: Final = re.compile(rb"\bimport\s*\*")
 _CAPITALS: Final = languages_with("capitals")
 _PREPROCESSED: Final = languages_with("preprocessor")
@@ -89,8 +92,9 @@ def tables_of(source: bytes, language: str) -> Tables:
         [match for _, match in by_subject["doc"]], lines, LANGUAGES[language].comment,
     )  # fmt: skip
     imports = imports_of_matches([match for _, match in by_subject["import"]], lines, definitions)
-    # start, end, container and start of the name of each
-    spans = np.array([(d.start, d.end, d.parent, d.name.start) for d in definitions], np.int32).reshape(-1, 4)
+    # start, end, container, and start and end of the name of each
+    rows = [(d.start, d.end, d.parent, d.name.start, _end_of_name(source, d)) for d in definitions]
+    spans = np.array(rows, np.int32).reshape(-1, 5)
     tables = Tables(
         definition_table(definitions, lines),
         place_uses(_split_quoted(source, uses), lines.newlines, spans, _MAX_QUALIFIER),
@@ -109,6 +113,13 @@ def tables_of(source: bytes, language: str) -> Tables:
             if name[:1].isupper() and not name.isupper():
                 references[row, _ROLE] = _INSTANTIATION
     return tables._replace(references=references)
+
+
+def _end_of_name(source: bytes, definition: ParsedDefinition) -> int:
+    """Return where names stop that are no uses: a type that is extended, and arguments of a template, are uses."""
+    start, end = definition.name.start, definition.name.end
+    arguments = source.find(b"<", start, end)
+    return start + 1 if definition.kind == "impl" else arguments if arguments > start else end
 
 
 def _layers_of(source: bytes, language: str) -> list[_Layer]:
@@ -219,7 +230,7 @@ def _in_order(tables: Sequence[Table]) -> Table:
 
 
 def _split_quoted(source: bytes, uses: Table) -> Table:
-    """Return uses with the names of types in quotes in the place of the text between the quotes.
+    """Return uses with the names of types in quotes, and of what a macro means, in the place of that text.
 
     Args:
         uses: as `uses.read_uses` returns them, shape (n, 5): start and end of the name, its role, start and end of the
@@ -232,15 +243,15 @@ def _split_quoted(source: bytes, uses: Table) -> Table:
     for start, end in uses[is_quoted, :2].tolist():
         for match in _DOTTED.finditer(source, start, end):
             qualifier = (match.start(1), match.end(1) - 1) if match[1] else (0, 0)
-            rows.append((*match.span(2), _REFERENCE, *qualifier))
-    table = np.concatenate([uses[~is_quoted], np.array(rows, np.int32).reshape(-1, 5)])
-    return table[np.argsort(table[:, 0], kind="stable")]
+            if match[2]:
+                rows.append((*match.span(2), _REFERENCE if match[1] else _MENTION, *qualifier))
+    return _in_order([uses[~is_quoted], np.array(rows, np.int32).reshape(-1, 5)])
 
 
 def _keep_meant(
     source: bytes, language: str, tables: Tables, definitions: Sequence[ParsedDefinition]
 ) -> Table:
-    """Return references outside of imports, and of the mentions those that mean no variable.
+    """Return references outside of imports, without names that mean a variable or a type parameter.
 
     A mention in a module means what the file imports or defines; elsewhere it may mean what another file defines.
 
@@ -249,7 +260,7 @@ def _keep_meant(
         definitions: in order of start, containers first.
     """
     references, imports = tables.references, tables.imports
-    if not (references[:, _ROLE] >= len(ROLES)).any():
+    if not ((references[:, _ROLE] >= len(ROLES)).any() or (tables.bindings[:, _KIND] == _GENERIC).any()):
         return references
     nearest = np.searchsorted(imports[:, 1], references[:, _NAME], "right") - 1
     is_outside = references[:, _NAME] >= np.append(imports[:, 2], 0)[nearest]
@@ -257,33 +268,49 @@ def _keep_meant(
     roles = references[:, _ROLE]
     statements = [source[start:end] for start, end in imports[:, 1:3].tolist()]
     imported = {word for statement in statements for word in _WORD.findall(statement)}
-    is_open = language != "python" and not (language in SCRIPTS and statements)
-    is_open = is_open or any(_OF_ALL.search(statement) for statement in statements)
+    is_script = language in SCRIPTS
+    is_open = not (
+        statements if is_script else language == "python" and not any(map(_OF_ALL.search, statements))
+    )
     defined = {(source[d.name.start : d.name.end], d.parent) for d in definitions}
-    bound, outer, starts = set[tuple[bytes, int]](), set[tuple[bytes, int]](), set[int]()
+    by_kind, starts = defaultdict[int, set[tuple[bytes, int]]](set), set[int]()
     for start, size, kind, symbol in tables.bindings[:, _BOUND].tolist():
         if kind not in _DECLARES_NOTHING:
             starts.add(start)
             if symbol < 0 or definitions[symbol].name.start != start:
-                (outer if kind == _OUTER else bound).add((source[start : start + size], symbol))
-    bound -= outer
-    scoped = {name for name, _ in bound | defined}
+                by_kind[kind].add((source[start : start + size], symbol))
+    outer, generic = by_kind.pop(_OUTER, set()), by_kind.pop(_GENERIC, set())
+    bound = set[tuple[bytes, int]]().union(*by_kind.values()) - outer
+    scoped = {name for name, _ in bound | defined | generic}
+    hidden = {name for name, at in bound if at < 0} if is_script else set()  # of functions without a name
+    if language == "go":  # a package has no definition
+        texts = (statement.decode("utf-8", "replace") for statement in statements)
+        items = (item for text in texts for item in ways_of("go").imports(text))
+        imported, hidden = set(), {b"_", *(item.alias.encode() for item in items)}
 
-    def is_meant(name: bytes, at: int) -> bool:
+    def is_meant(name: bytes, at: int, is_mention: bool) -> bool:
         in_function = False
         while at >= 0 and name in scoped:
             kind = definitions[at].kind
-            if (name, at) in bound and kind not in CONTAINERS:
+            if (name, at) in bound and is_mention and kind not in CONTAINERS:
+                return False
+            if (name, at) in generic and kind != "module":  # of a template that is only declared
                 return False
             if (name, at) in defined and not (kind in CONTAINERS and in_function):
                 return True
             in_function = in_function or kind in ("function", "method")
             at = definitions[at].parent
-        return is_open or (name, -1) in defined or name in imported
+        return (name, -1) in defined or name in imported or not is_mention or (is_open and name not in hidden)
 
-    places = references[roles == _MENTION][:, _USED].tolist()
     is_use = roles < len(ROLES)
-    is_use[roles == _MENTION] = [a not in starts and is_meant(source[a : a + n], at) for a, n, at in places]
+    is_asked = roles == _MENTION
+    if generic:  # a type may be a parameter
+        is_asked |= (roles == _REFERENCE) & (references[:, _QUALIFIER_SIZE] == 0)
+    is_use[is_asked] = [
+        (role == _REFERENCE or start not in starts)
+        and is_meant(source[start : start + size], at, role == _MENTION)
+        for start, size, at, role in references[is_asked][:, _USED].tolist()
+    ]
     references[roles == _MENTION, _ROLE] = _REFERENCE
     return references[is_use]
 

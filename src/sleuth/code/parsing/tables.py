@@ -57,7 +57,7 @@ class ReferenceRow(NamedTuple):
     Attributes:
         line: of its name.
         name, name_size: its bytes.
-        qualifier, qualifier_size: the part before it, such as `self`, or size 0; `qualifier` counts back from `name`.
+        qualifier, qualifier_size: what it belongs to, such as `self`, or size 0; `qualifier` counts back from `name`.
         role: position in `ROLES`.
         symbol: row of its enclosing definition, -1 at the file's top.
     """
@@ -200,14 +200,14 @@ def validate_tables(tables: Tables, source: bytes) -> None:
     """
     lines = source.count(b"\n") + 1
     place, symbol, line = (0, len(source)), (-1, len(tables.definitions) - 1), (0, lines)
+    around = (-len(source), len(source))
     _check(tables.definitions, DefinitionRow, place, {
         "kind": (0, len(KINDS) - 1), "first": line, "line": line, "last": line, "parent": symbol,
         "body": (-1, len(source)),
     })  # fmt: skip
     _check(tables.references, ReferenceRow, place, {
-        "line": line, "role": (0, len(ROLES) - 1), "symbol": symbol,
+        "line": line, "qualifier": around, "role": (0, len(ROLES) - 1), "symbol": symbol,
     })  # fmt: skip
-    around = (-len(source), len(source))
     _check(tables.bindings, BindingRow, place, {
         "type": around, "value": around, "kind": (0, len(BINDINGS) - 1), "symbol": symbol,
     })  # fmt: skip

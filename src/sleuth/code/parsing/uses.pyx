@@ -105,28 +105,31 @@ cdef int _compare(const void* a, const void* b) noexcept nogil:
 def place_uses(
     const int32_t[:, ::1] uses, const int64_t[::1] newlines, const int32_t[:, ::1] spans, most_qualifier
 ):
-    """Return the uses as rows of `ReferenceRow`, each place once and without names of definitions; shape (m, 7), int32.
+    """Return the uses as rows of `ReferenceRow`, each place once and without those in names of definitions; shape (m, 7), int32.
 
     Args:
         uses: as `read_uses` returns them.
         newlines: bytes that end lines, ascending, shape (lines,).
         spans: of the definitions, in order of start, containers first; start, end, the position of the container or -1, and
-            start of the name; shape (definitions, 4).
+            start and end of the name; shape (definitions, 5).
         most_qualifier: bytes of a qualifier that count, its last ones.
     """
-    cdef int64_t i, n = uses.shape[0], m = 0, line = 0, at = 0, count = spans.shape[0]
-    cdef int32_t most = most_qualifier, scope = -1, start, size
+    cdef int64_t i, n = uses.shape[0], m = 0, line = 0, at = 0, named = 0, count = spans.shape[0]
+    cdef int32_t most = most_qualifier, scope = -1, start, size, name_end = 0
     cdef int32_t[:, ::1] rows
     table = np.empty((n, 7), np.int32)
     rows = table
-    names = frozenset([spans[i, 3] for i in range(count)])
+    cdef list names = sorted([(spans[i, 3], spans[i, 4]) for i in range(count)])
     for i in range(n):
         start = uses[i, 0]
         if uses[i, 1] <= start:  # tree-sitter makes up an empty name where one is missing
             continue
         if i and start == uses[i - 1, 0] and uses[i, 1] == uses[i - 1, 1]:
             continue
-        if start in names:
+        while named < count and names[named][0] <= start:
+            name_end = max(name_end, names[named][1])
+            named += 1
+        if start < name_end:
             continue
         while line < newlines.shape[0] and newlines[line] < start:
             line += 1

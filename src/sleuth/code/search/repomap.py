@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sleuth.arguments import check_count
 from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT
 from sleuth.code.graph.modules import files_of
+from sleuth.code.parsing.names import grouped
 from sleuth.code.search.context import count_tokens
 from sleuth.code.snapshots.places import is_below
 from sleuth.errors import ArgumentError
@@ -342,15 +343,13 @@ def _behind(snapshot: Snapshot, positions: Sequence[int], homes: Sequence[int]) 
 
 
 def _draw(snapshot: Snapshot, selection: Sequence[Weighed]) -> str:
-    by_file: dict[int, list[int]] = {}
-    for file, place, _ in selection:
-        by_file.setdefault(file, []).append(place)
+    by_file = grouped(selection, lambda definition: definition.file)
     blocks = []
     for file in sorted(by_file, key=lambda i: snapshot.files[i].path):
         detail = snapshot.detail(snapshot.files[file])
         lines = [f"{snapshot.files[file].path}:"]
         places: set[int] = set()
-        for place in sorted(by_file[file]):
+        for place in sorted(definition.place for definition in by_file[file]):
             for depth, (at, symbol) in enumerate(reversed([*detail.enclosing(place)])):
                 if at not in places:
                     places.add(at)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.code.parsing.names import grouped
 from sleuth.text.analyzers import get_analyzer
 
 if TYPE_CHECKING:
@@ -53,9 +54,8 @@ class Stems:
         self.by_first: dict[str, list[tuple[tuple[str, ...], list[int]]]] = defaultdict(list)
         for words, files in positions.items():
             self.by_first[words[0]].append((words[1:], files))
-        self.by_start: dict[str, list[str]] = defaultdict(list)
-        for word in sorted({word for words in positions for word in words}):
-            self.by_start[word[:_LEAST]].append(word)
+        each_word = sorted({word for words in positions for word in words})
+        self.by_start = grouped(each_word, lambda word: word[:_LEAST])
 
     def scores(self, title: Iterable[str], files: int) -> NDArray[np.float32]:
         """Score files by how few have their name, if all of its words are in a title; shape (files,), in [0, 1].

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sleuth.code.parsing.chunks import unit_at
+from sleuth.code.parsing.chunks import MODULE, OUTLINE, unit_at
 from sleuth.code.search.fusion import STEP, Piece
 from sleuth.remote import check_cancelled
 from sleuth.store import LegRequest
@@ -132,7 +132,7 @@ def _definitions_of(
             in_frame = first.symbol >= 0 and detail.symbols[first.symbol].name in called
             size = min(1.0, math.log1p(last_chunk.end - first.start + 1) / math.log1p(_LONG))
             facts = shares | {"frame": float(in_frame), "size": size}
-            is_lone_line = first.start == last_chunk.end and first.kind in ("outline", "module")
+            is_lone_line = first.start == last_chunk.end and first.kind in (OUTLINE, MODULE)
             value = 0.0 if is_lone_line else sum(WEIGHTS[name] * value for name, value in facts.items())
             answers.append(_RankedUnit(value, unit, facts))
     answers.sort(key=lambda answer: (-answer.value, answer.unit[0]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sleuth.code.parsing.names import grouped
 from sleuth.code.repository.listing import Past, Recall
 from sleuth.code.snapshots.lookup import source_of
 from sleuth.code.snapshots.memory import read_times
@@ -34,10 +35,8 @@ def compare(old: Snapshot, new: Snapshot) -> SnapshotDiff:
     new_rows = {row.path: row for row in (*new.files, *new.skipped)}
     gone_paths = sorted(old_rows.keys() - new_rows.keys())
     new_paths = sorted(new_rows.keys() - old_rows.keys())
-    gone_by_hash: dict[str, list[str]] = {}
-    for path in gone_paths:
-        if not _is_unread(old_rows[path]):
-            gone_by_hash.setdefault(old_rows[path].hash, []).append(path)
+    read_paths = (path for path in gone_paths if not _is_unread(old_rows[path]))
+    gone_by_hash = grouped(read_paths, lambda path: old_rows[path].hash)
     old_path_by_new: dict[str, str] = {}
     for path in new_paths:
         if same_content := gone_by_hash.get(new_rows[path].hash):

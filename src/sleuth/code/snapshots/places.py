@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from sleuth.code.parsing.names import grouped
+
 _REMEMBERED = 50_000
 """Names of modules whose files are remembered: most files import the same ones."""
 
@@ -18,9 +20,7 @@ class Endings:
     def __init__(self, paths: Sequence[str], most: int) -> None:
         self._paths = paths
         self._most = most
-        self._by_last: dict[str, list[int]] = {}
-        for i, path in enumerate(paths):
-            self._by_last.setdefault(path.rpartition("/")[2], []).append(i)
+        self._by_last = grouped(range(len(paths)), lambda i: paths[i].rpartition("/")[2])
 
     def get(self, end: str) -> list[int]:
         """Ascending; none where no path ends like this, or the end has too many parts."""
@@ -37,9 +37,7 @@ class Folders:
     """Positions of files by the last one to six parts of their folder's path."""
 
     def __init__(self, paths: Sequence[str]) -> None:
-        self._files: dict[str, list[int]] = {}
-        for i, path in enumerate(paths):
-            self._files.setdefault(path.rpartition("/")[0], []).append(i)
+        self._files = grouped(range(len(paths)), lambda i: paths[i].rpartition("/")[0])
         self._folders = list(self._files)
         self._endings = Endings(self._folders, 6)
 
@@ -54,10 +52,7 @@ class Modules:
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = paths
-        self._by_last: dict[str, list[int]] = {}
-        for i, path in enumerate(paths):
-            last_step = module_steps(path)[-1]
-            self._by_last.setdefault(last_step.rpartition(".")[2], []).append(i)
+        self._by_last = grouped(range(len(paths)), lambda i: module_steps(paths[i])[-1].rpartition(".")[2])
         self.get = lru_cache(maxsize=_REMEMBERED)(self._find)
 
     def _find(self, name: str) -> list[int]:

@@ -291,8 +291,9 @@ class Snapshot:
         last_step = name.rpartition(".")[2]
         definitions = []
         for i in self.files_with("defines", last_step):
-            row = self.files[i]
-            for index, symbol in self.detail(row).symbols_named(last_step):
+            row, detail = self.files[i], self.detail(self.files[i])
+            for index in detail.places.get(last_step, ()):
+                symbol = detail.symbols[index]
                 if name == last_step or f".{symbol.qualified}".endswith(f".{name}"):
                     definitions.append(Definition(row, index, symbol))
         return sorted(definitions, key=lambda d: (d.file.path, d.symbol.line))

@@ -14,3 +14,4 @@
 (declaration_expression type: (_) @type name: (identifier) @name) @binding.variable
 (from_clause name: (identifier) @name) @binding.variable
 (assignment_expression left: (identifier) @name right: (_) @value) @binding.assigned
+(type_parameter name: (identifier) @name) @binding.generic

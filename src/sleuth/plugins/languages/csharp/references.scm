@@ -23,8 +23,11 @@
 
 (type/identifier) @name @reference.type
 (nullable_type type: (identifier) @name) @reference.type
-(type/generic_name (identifier) @name) @reference.type
-(type/qualified_name qualifier: (_) @qualifier name: (identifier) @name) @reference.type
+(array_type type: (identifier) @name) @reference.type
+(generic_name (identifier) @name) @reference.type
+(qualified_name qualifier: (identifier) @name) @reference.type
+(qualified_name qualifier: (_) @qualifier name: [(identifier) @name (generic_name (identifier) @name)]) @reference.type
+(explicit_interface_specifier (identifier) @name) @reference.type
 (attribute name: [
   (identifier) @name
   (qualified_name qualifier: (_) @qualifier name: (identifier) @name)
@@ -34,6 +37,7 @@
   condition: (_) @qualifier (member_binding_expression name: (identifier) @name)) @reference.value
 (lvalue_expression/identifier) @name @reference.mention
 (constant_pattern (identifier) @name) @reference.mention
+(attribute name: (_) @qualifier (attribute_argument_list (attribute_argument name: (identifier) @name))) @reference.value
 ; A member in `new S { Name = 1 }` is one of `S`.
 (object_creation_expression type: (_) @qualifier
   initializer: (initializer_expression (assignment_expression left: (identifier) @name))) @reference.value

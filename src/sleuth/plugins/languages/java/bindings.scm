@@ -14,4 +14,4 @@
 (type_pattern (_) @type (identifier) @name) @binding.variable
 (record_pattern_component (_) @type (identifier) @name) @binding.variable
 (method_declaration type: (_) @type name: (identifier) @name) @binding.variable
-(type_parameter (type_identifier) @name (type_bound (_) @type)) @binding.generic
+(type_parameter (type_identifier) @name (type_bound (_) @type)?) @binding.generic

@@ -13,3 +13,4 @@
 (function_declaration name: (identifier) @name (function_body [
   (call_expression) (navigation_expression) (as_expression)
 ] @value .)) @binding.variable
+(type_parameter (identifier) @name) @binding.generic

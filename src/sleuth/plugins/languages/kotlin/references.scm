@@ -13,3 +13,8 @@
 ((primary_expression/identifier) @name @reference.mention (#not-match? @name "^(it|null)$"))
 (callable_reference (identifier) @name .) @reference.value
 (assignment left: (identifier) @name) @reference.mention
+(interpolation (identifier) @name) @reference.mention
+(infix_expression (_) @qualifier . (identifier) @name . (_)) @reference.call
+; An argument by name of a constructor may set a property.
+((call_expression . (identifier) @qualifier (value_arguments (value_argument . (identifier) @name "="))) @reference.value
+  (#match? @qualifier "^[A-Z]"))

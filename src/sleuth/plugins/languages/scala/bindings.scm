@@ -16,3 +16,4 @@
   (#match? @name "^[a-z_]"))
 (function_definition name: (identifier) @name return_type: (_) @type) @binding.variable
 (function_declaration name: (identifier) @name return_type: (_) @type) @binding.variable
+(type_parameters name: (identifier) @name) @binding.generic

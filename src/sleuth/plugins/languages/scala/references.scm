@@ -3,12 +3,11 @@
 (call_expression function: (identifier) @name) @reference.call
 (call_expression function: (field_expression value: (_) @qualifier field: (_) @name)) @reference.call
 (instance_expression (type_identifier) @name) @reference.instantiation
-(parameter type: (type_identifier) @name) @reference.type
 (field_expression value: (_) @qualifier field: (identifier) @name) @reference.value
 (stable_identifier (_) @qualifier . (identifier) @name .) @reference.value
-(expression/identifier) @name @reference.mention
-((identifier) @name @reference.mention (#match? @name "^[A-Z]"))
+(identifier) @name @reference.mention
+(infix_expression left: (_) @qualifier operator: (identifier) @name) @reference.call
+(package_identifier (identifier) @name) @reference.elsewhere
 (type_identifier) @name @reference.type
 (arguments (assignment_expression left: (identifier) @name)) @reference.elsewhere
 (stable_type_identifier (_) @qualifier . (type_identifier) @name .) @reference.type
-(assignment_expression left: (identifier) @name) @reference.mention

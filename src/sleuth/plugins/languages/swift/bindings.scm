@@ -10,3 +10,4 @@
   (if_statement bound_identifier: (simple_identifier) @name)
   (guard_statement bound_identifier: (simple_identifier) @name)
 ] @binding.variable
+(type_parameter (type_identifier) @name) @binding.generic

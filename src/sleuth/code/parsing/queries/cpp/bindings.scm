@@ -17,3 +17,8 @@
   (structured_binding_declarator (identifier) @name)
   (lambda_capture_initializer left: (identifier) @name)
 ] @binding.variable
+[
+  (type_parameter_declaration (type_identifier) @name)
+  (variadic_type_parameter_declaration (type_identifier) @name)
+  (optional_type_parameter_declaration name: (type_identifier) @name)
+] @binding.generic

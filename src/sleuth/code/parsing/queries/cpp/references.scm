@@ -1,3 +1,4 @@
+; inherits: cfamily
 (base_class_clause [
   (type_identifier) @name
   (qualified_identifier scope: (_)? @qualifier name: (type_identifier) @name)
@@ -20,20 +21,13 @@
   (template_type name: (_) @name)
 ]) @reference.instantiation
 
-(parameter_declaration type: (type_identifier) @name) @reference.type
-(declaration type: (type_identifier) @name) @reference.type
-(declaration type: (template_type name: (type_identifier) @name)) @reference.type
-(field_declaration type: (type_identifier) @name) @reference.type
-(function_definition type: (type_identifier) @name) @reference.type
-(type_descriptor type: (type_identifier) @name) @reference.type
-(struct_specifier name: (type_identifier) @name !body) @reference.type
-(enum_specifier name: (type_identifier) @name !body) @reference.type
-(expression/identifier) @name @reference.mention
-(field_expression argument: (_) @qualifier field: (field_identifier) @name) @reference.value
-(field_designator (field_identifier) @name) @reference.value
-(expression/qualified_identifier scope: (_) @qualifier name: (identifier) @name) @reference.value
+(call_expression function: (field_expression
+  argument: (_) @qualifier field: [(template_method name: (_) @name) (dependent_name (template_method name: (_) @name))])) @reference.call
+(qualified_identifier scope: (_) @qualifier name: [
+  (identifier) @name
+  (type_identifier) @name
+  (template_type name: (_) @name)
+]) @reference.value
 (qualified_identifier scope: (namespace_identifier) @name (#not-eq? @name "std")) @reference.value
 (field_initializer (field_identifier) @name) @reference.value
 (case_statement value: (identifier) @name) @reference.mention
-(using_declaration (qualified_identifier scope: (_) @qualifier name: (identifier) @name)) @reference.value
-(assignment_expression left: (identifier) @name) @reference.mention

@@ -5,6 +5,12 @@
 (member_expression object: (_) @qualifier property: [(property_identifier) (private_property_identifier)] @name) @reference.value
 (primary_expression/identifier) @name @reference.mention
 (shorthand_property_identifier) @name @reference.mention
+; `const { size } = queue` reads `queue.size`.
+(variable_declarator name: (object_pattern [
+  (shorthand_property_identifier_pattern) @name
+  (pair_pattern key: (property_identifier) @name)
+  (object_assignment_pattern left: (shorthand_property_identifier_pattern) @name)
+]) value: (_) @qualifier) @reference.value
 (binary_expression operator: "instanceof" right: [
   (identifier) @name
   (member_expression object: (_) @qualifier property: (_) @name)

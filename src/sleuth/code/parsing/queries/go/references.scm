@@ -17,20 +17,7 @@
 ; A key in `S{Name: 1}` is a field of `S`.
 (composite_literal type: (_) @qualifier
   body: (literal_value (keyed_element key: (literal_element (identifier) @name)))) @reference.value
-; Most owners in selectors are variables of functions.
-[
-  (argument_list (identifier) @name)
-  (return_statement (expression_list (identifier) @name))
-  (assignment_statement right: (expression_list (identifier) @name))
-  (short_var_declaration right: (expression_list (identifier) @name))
-  (var_spec value: (expression_list (identifier) @name))
-  (const_spec value: (expression_list (identifier) @name))
-  (expression_case value: (expression_list (identifier) @name))
-  (binary_expression right: (identifier) @name)
-  (unary_expression (identifier) @name)
-  (literal_element (identifier) @name)
-  (send_statement value: (identifier) @name)
-] @reference.mention
+(_expression/identifier) @name @reference.mention
 
 ; The types of the language itself are left out: every function mentions some. (`#not-any-of?` with several texts holds
 ; for each of them in py-tree-sitter 0.26.)

@@ -31,4 +31,5 @@
 (type_item name: (_) @name type: (_) @type) @binding.variable
 (const_item name: (_) @name type: (_) @type) @binding.variable
 (type_parameter name: (type_identifier) @name bounds: (trait_bounds)? @type) @binding.generic
+(const_parameter name: (identifier) @name) @binding.generic
 (where_predicate left: (type_identifier) @name bounds: (trait_bounds) @type) @binding.generic

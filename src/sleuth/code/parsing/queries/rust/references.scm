@@ -37,14 +37,20 @@
 (scoped_type_identifier path: (_) @qualifier name: (type_identifier) @name) @reference.type
 (scoped_identifier path: (_)? @qualifier name: (_) @name) @reference.value
 (field_expression value: (_) @qualifier field: (field_identifier) @name) @reference.value
-; A field in `S { name: 1 }` is one of `S`.
-(struct_expression name: (_) @qualifier
-  body: (field_initializer_list (field_initializer field: (_) @name))) @reference.value
+; A field in `S { name: 1 }` is one of `S`, and so is one in a pattern.
+(struct_expression name: (_) @qualifier body: (field_initializer_list [
+  (field_initializer field: (_) @name)
+  (shorthand_field_initializer (identifier) @name)
+])) @reference.value
+(struct_pattern type: (_) @qualifier (field_pattern name: (_) @name)) @reference.value
+(generic_function function: (identifier) @name) @reference.value
+(attribute [(identifier) @name (scoped_identifier path: (_) @qualifier name: (_) @name)]) @reference.value
 (_expression/identifier) @name @reference.mention
 (tuple_struct_pattern type: (identifier) @name) @reference.value
 ; Other names in patterns are variables.
 ((_pattern/identifier) @name @reference.mention (#match? @name "^[A-Z]"))
-(scoped_identifier path: (identifier) @name) @reference.mention
-(scoped_type_identifier path: (identifier) @name) @reference.mention
+; No variable has members behind `::`.
+(scoped_identifier path: (identifier) @name) @reference.value
+(scoped_type_identifier path: (identifier) @name) @reference.value
 ; What a macro is given is not parsed.
-(token_tree (identifier) @name) @reference.mention
+([(token_tree (identifier) @name) (token_repetition (identifier) @name)]) @reference.mention

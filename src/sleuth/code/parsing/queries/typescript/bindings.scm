@@ -18,11 +18,19 @@
   (abstract_method_signature name: (_) @name return_type: (type_annotation) @type)
 ] @binding.variable
 ; What is called declares the types of the parameters of a function that it takes.
-(_ arguments: (arguments [
-  (arrow_function parameters: (formal_parameters (required_parameter pattern: (identifier) @name !type)))
-  (arrow_function parameter: (identifier) @name)
-  (function_expression parameters: (formal_parameters (required_parameter pattern: (identifier) @name !type)))
-])) @value @binding.argument
-(type_parameter name: (type_identifier) @name constraint: (constraint (_) @type)) @binding.generic
+([
+  (call_expression arguments: (arguments [
+    (arrow_function parameters: (formal_parameters (required_parameter pattern: (identifier) @name !type)))
+    (arrow_function parameter: (identifier) @name)
+    (function_expression parameters: (formal_parameters (required_parameter pattern: (identifier) @name !type)))
+  ]))
+  (new_expression arguments: (arguments [
+    (arrow_function parameters: (formal_parameters (required_parameter pattern: (identifier) @name !type)))
+    (arrow_function parameter: (identifier) @name)
+    (function_expression parameters: (formal_parameters (required_parameter pattern: (identifier) @name !type)))
+  ]))
+] @value) @binding.argument
+(type_parameter name: (type_identifier) @name constraint: (constraint (_) @type)?) @binding.generic
+[(infer_type (type_identifier) @name) (mapped_type_clause name: (type_identifier) @name)] @binding.generic
 (type_alias_declaration name: (type_identifier) @name value: (_) @type) @binding.variable
 (required_parameter pattern: (this) @name type: (type_annotation) @type) @binding.variable
