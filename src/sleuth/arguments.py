@@ -55,6 +55,14 @@ def check_kind(value: T, kind: Any, argument: str, rule: str) -> T:
     return value
 
 
+def check_method(value: Any, name: str, argument: str, example: str) -> Callable[..., Any]:
+    """Return a method of a value; raise ArgumentError for one without it, with an example of one that has it."""
+    method: Callable[..., Any] | None = getattr(value, name, None)
+    if not callable(method):
+        raise ArgumentError(f"{argument} must have {name}, as {example} has, got {value!r}")
+    return method
+
+
 def check_strings(values: Any, argument: str) -> None:
     """Refuse what is no list of strings, as clients do before they send it to a model.
 

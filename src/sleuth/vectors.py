@@ -132,10 +132,8 @@ def unit_vectors(embedder: Embedder, texts: list[str]) -> NDArray[np.float32]:
 def unit_query(embedder: Embedder, query: str) -> NDArray[np.float32]:
     """Return the vector of a query scaled to length 1, shape (dimension,); raises as `unit_vectors`."""
     name = name_of(embedder)
-    scaled: NDArray[np.float32] = unit(
-        as_vectors([ask_embedder(embedder.embed_query, query, name)], 1, name)
-    )[0]
-    return scaled
+    scaled: NDArray[np.float32] = unit(as_vector(ask_embedder(embedder.embed_query, query, name), name)[None])
+    return scaled[0]  # type: ignore[no-any-return]
 
 
 def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -13,10 +13,8 @@ from tests.knowledge_base.conftest import DS, KB
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    judy, topic = (
-        "# Judy\n\nPictures of Judy at the lake.\n",
-        '{"metadataAttributes": {"topic": "genealogy"}}',
-    )
+    judy = "# Judy\n\nPictures of Judy at the lake.\n"
+    topic = '{"metadataAttributes": {"topic": "genealogy"}}'
     files = {"judy.md": judy, "judy.md.metadata.json": topic, "tides.txt": "Tides and harbours.\n"}
     write(tmp_path / "letters", files)
     assert sleuth("index", "letters/tides.txt", cwd=tmp_path).returncode == 0

@@ -12,9 +12,7 @@ from sleuth.knowledge_base import KnowledgeBaseRetriever, LocalKnowledgeBase
 from sleuth.protocols import Retriever
 from sleuth.testing.aws import BedrockServer
 from sleuth.testing.contracts import RetrieverContract
-from tests.knowledge_base.conftest import Account
-
-KB, DS = "KB12345678", "DS12345678"
+from tests.knowledge_base.conftest import DS, KB, Account
 
 
 class TestHosted(RetrieverContract):

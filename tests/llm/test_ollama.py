@@ -230,9 +230,8 @@ def test_prompts_fit_into_the_window(window: int | None, call: str, caplog: pyte
 def test_a_document_that_does_not_fit_is_cut(server: OllamaServer, caplog: pytest.LogCaptureFixture) -> None:
     """Where no document fits into the window, the model reads the beginning of the first, and a warning says so."""
     generator = LLMGenerator(base_url=server.url)
-    generator.generate_answer(
-        "why?", [Document("word " * 9000, {"source": "a.md"}), Document("x " * 9000, id="b")]
-    )
+    docs = (Document("word " * 9000, {"source": "a.md"}), Document("x " * 9000, id="b"))
+    generator.generate_answer("why?", iter(docs))  # type: ignore[arg-type]
     (payload,) = server.payloads("/api/generate")
     assert 2500 < approximate_tokens(payload["prompt"]) <= WINDOW - ANSWER
     (warning,) = caplog.messages
@@ -271,6 +270,9 @@ def test_bad_arguments() -> None:
         (lambda: Ollama("m", options=5), "options must be a mapping, got 5"),  # type: ignore[arg-type]
         (lambda: open_generator(5), "model must be a name such as .* got 5"),  # type: ignore[arg-type]
         (lambda: OllamaEmbedder(batch_size=0), "batch_size must be an int of 1 or more, got 0"),
+        (lambda: LLMGenerator(llm=5), "llm must have complete, as an Ollama has, got 5"),  # type: ignore[arg-type]
+        (lambda: LLMGenerator().summarize_docs("text"), "page_content of 't' must be a string"),  # type: ignore[arg-type]
+        (lambda: LLMGenerator().generate_answer("q", None), "documents must be a list"),  # type: ignore[arg-type]
         (lambda: open_generator("openai:"), "model must be a name such as"),
         (lambda: as_generator(5), "model must be a Generator, the name of a model or None, got 5"),  # type: ignore[arg-type]
     ):

@@ -27,14 +27,8 @@ def test_what_is_no_text_is_not_sent(
     server: OllamaServer, call: Callable[[str, Any], object], value: Any
 ) -> None:
     """The error names the value, and the server gets no request."""
-    with pytest.raises(ArgumentError, match=r"(prompt|text|texts) must hold strings, got"):
+    with pytest.raises(
+        ArgumentError, match=r"(prompt must be a string|text must be a string|texts must hold strings), got"
+    ):
         call(server.url, value)
     assert not server.requests
-
-
-@pytest.mark.parametrize("kind", [OllamaEmbedder, OpenAIEmbedder])
-@pytest.mark.parametrize("texts", ["one", None])
-def test_a_text_is_no_list_of_texts(server: OllamaServer, kind: Any, texts: Any) -> None:
-    """A string in place of a list would be embedded letter by letter."""
-    with pytest.raises(ArgumentError, match=f"texts must be a list of strings, got {texts!r}"):
-        kind("m", server.url).embed_documents(texts)

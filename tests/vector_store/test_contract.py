@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sleuth import protocols
-from sleuth.errors import EmbeddingError
+from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.testing.contracts import RetrieverContract
 from sleuth.types import Document
 from sleuth.vector_store import Retriever, VectorStoreRetriever
@@ -36,6 +36,17 @@ def test_k(retriever: Retriever) -> None:
     assert retriever.retrieve_with_scores("Python", k=0) == []
     assert len(retriever.retrieve("Python", k=99)) == 5
     assert names(retriever.retrieve("Python", k=2)) == names(retriever.retrieve("Python", k=3))[:2]
+
+
+def test_arguments(retriever: Retriever) -> None:
+    """What is no store, no embedder or no source raises an error that names it."""
+    for call, name in (
+        (lambda: Retriever(None, Words()), "vector_store"),
+        (lambda: Retriever(retriever.vs, None), "embedder"),  # type: ignore[arg-type]
+        (lambda: retriever.retrieve_by_source("Python", None), "source"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ArgumentError, match=f"{name} must .*, got None"):
+            call()
 
 
 def test_scores_are_distances(retriever: Retriever) -> None:
@@ -88,10 +99,8 @@ def test_another_length_names_both(store: Any) -> None:
 def test_as_a_retriever_like_any_other(store: Any) -> None:
     """The same store gives rankings for fusion and answers, with higher scores for closer documents."""
     retriever = VectorStoreRetriever(store, Words())
-    assert [item.metadata["year"] for item in retriever.retrieve("language", 9, filter={"year": 2001})] == [
-        2001,
-        2001,
-    ]
+    items = retriever.retrieve("language", 9, filter={"year": 2001})
+    assert [item.metadata["year"] for item in items] == [2001, 2001]
     assert len(retriever.retrieve("", 3)) == 0
 
 

@@ -14,7 +14,7 @@ from threading import Lock
 from types import SimpleNamespace
 from typing import Any
 
-from sleuth.errors import ArgumentError, KnowledgeBaseError, requires
+from sleuth.errors import KnowledgeBaseError, requires
 from sleuth.remote import BrokenError, CertificateError, Deadline, LargeError
 from sleuth.remote.answer import LateError, UnreachableError
 from sleuth.remote.endpoints import Endpoint, endpoint_at
@@ -76,16 +76,6 @@ def _aws_client(service: str, timeout: float, _settings: tuple[tuple[str, str], 
     # A little longer than a slice's deadline, so that the deadline always ends first.
     client.meta.events.register(f"before-send.{name}", sender(1.1 * timeout))
     return client
-
-
-def method_of(client: Any, name: str, service: str, argument: str = "client") -> Callable[..., Any]:
-    """Return a method of a client; raise ArgumentError for one that lacks it, as that of another service does."""
-    method: Callable[..., Any] | None = getattr(client, name, None)
-    if not callable(method):
-        raise ArgumentError(
-            f"{argument} must have {name}, as a LocalKnowledgeBase or boto3.client({service!r}) has, got {client!r}"
-        )
-    return method
 
 
 def endpoint_of(client: Any) -> Endpoint | None:

@@ -10,6 +10,7 @@ from uuid import uuid4
 from sleuth.arguments import (
     check_count,
     check_mapping,
+    check_method,
     check_name,
     check_names,
     check_positive,
@@ -17,7 +18,7 @@ from sleuth.arguments import (
     check_weight,
 )
 from sleuth.errors import ArgumentError, KnowledgeBaseError
-from sleuth.knowledge_base.clients import default_client, endpoint_of, method_of
+from sleuth.knowledge_base.clients import default_client, endpoint_of
 from sleuth.knowledge_base.errors import again_when_busy, again_when_down
 from sleuth.logs import logger_of
 from sleuth.remote import Deadline, async_twin, retry
@@ -323,7 +324,8 @@ def _ask(
 ) -> Any:
     """Return the answer of a client's method, with the member that it `needs`; retry while the service is busy."""
     client = _agent(client)
-    call, endpoint = method_of(client, method, "bedrock-agent"), endpoint_of(client)
+    endpoint = endpoint_of(client)
+    call = check_method(client, method, "client", "a LocalKnowledgeBase or boto3.client('bedrock-agent')")
     names = {"knowledgeBaseId": check_name(kb_id, "kb_id"), "dataSourceId": check_name(ds_id, "ds_id")}
     if endpoint is not None and method.startswith(("start", "ingest")):
         members["clientToken"] = str(

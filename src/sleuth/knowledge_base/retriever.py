@@ -11,6 +11,7 @@ from sleuth.arguments import (
     check_count,
     check_kind,
     check_mapping,
+    check_method,
     check_name,
     check_names,
     check_positive,
@@ -22,7 +23,7 @@ from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.filters import Filter, FilterForm, as_filter, to_bedrock
 from sleuth.filters.bedrock import is_bedrock
-from sleuth.knowledge_base.clients import default_client, endpoint_of, method_of
+from sleuth.knowledge_base.clients import default_client, endpoint_of
 from sleuth.knowledge_base.errors import KnowledgeBaseTimeoutError, again_when_down, explain, wrapped
 from sleuth.knowledge_base.results import SOURCE_KEY, deduplicate_results, documented, uri_of
 from sleuth.remote import Deadline, async_twin, retry
@@ -214,7 +215,8 @@ class MultiSliceRetriever:
         client = self._agent_client
         if client is None:  # made within the deadline, because boto3 takes long to make one
             client = default_client("bedrock-agent-runtime", self.timeout_seconds)
-        ask = method_of(client, "retrieve", "bedrock-agent-runtime", "bedrock_agent_client")
+        example = "a LocalKnowledgeBase or boto3.client('bedrock-agent-runtime')"
+        ask = check_method(client, "retrieve", "bedrock_agent_client", example)
         results: Results = []
         tokens: list[str] = []  # of pages, the last is the next
         while len(results) < num_results and not deadline.passed():

@@ -10,7 +10,6 @@ from sleuth.errors import ArgumentError
 from sleuth.llm.ollama import DEFAULT_URL, Ollama, OllamaEmbedder
 from sleuth.llm.openai import OpenAIEmbedder, OpenAIGenerator
 
-Embedders = OllamaEmbedder | OpenAIEmbedder
 Generators = Ollama | OpenAIGenerator
 
 
@@ -42,7 +41,7 @@ def open_generator(name: str, *, base_url: str | None = None, context: int | Non
     return Ollama(model, base_url or DEFAULT_URL, options=options)
 
 
-def open_embedder(name: str, *, base_url: str | None = None) -> Embedders:
+def open_embedder(name: str, *, base_url: str | None = None) -> OllamaEmbedder | OpenAIEmbedder:
     """Return the embedder that a name means, with vectors of length 1, without making a request."""
     service, model = split_name(name)
     if service == "openai":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from sleuth.arguments import check_kind, check_method
 from sleuth.llm.ollama import DEFAULT_URL, Ollama
 from sleuth.logs import logger_of
 from sleuth.protocols import Generator
@@ -65,12 +66,16 @@ class LLMGenerator:
         timeout: float = 300.0,  # a local model may load before its first word
     ) -> None:
         self.llm: Generator = Ollama(model, base_url, timeout=timeout) if llm is None else llm
+        check_method(self.llm, "complete", "llm", "an Ollama")
 
-    def _prompt(self, write: Callable[[Sequence[Document]], str], docs: Sequence[Document]) -> str:
+    def _prompt(self, write: Callable[[Sequence[Document]], str], documents: Iterable[Document]) -> str:
         """Return the prompt of the documents that fit whole into the model's window, best first; log the others.
 
         Where none fits, it has the beginning of the first. All are in it where the model does not say what it reads.
         """
+        docs = list(check_kind(documents, Iterable, "documents", "a list of Document"))
+        for doc in docs:
+            check_kind(getattr(doc, "page_content", None), str, f"page_content of {doc!r}", "a string")
         prompt = write(docs)
         size = approximate_tokens(prompt)
         window = getattr(self.llm, "context_length", None) if docs and size > SHORT else None

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
-from sleuth.arguments import check_count, check_mapping, check_name, check_strings
+from sleuth.arguments import check_count, check_kind, check_mapping, check_name, check_strings
 from sleuth.errors import EmbeddingError, GenerationError, RemoteError
 from sleuth.llm.http import (
     AnswerError,
@@ -176,7 +176,7 @@ class Ollama(RemoteGenerator):
             raise AnswerError("ended its stream before it was done")
 
     def _payload(self, prompt: str, *, stream: bool) -> dict[str, Any]:
-        check_strings([prompt], "prompt")
+        check_kind(prompt, str, "prompt", "a string")
         payload: dict[str, Any] = {"model": self.model, "prompt": prompt, "stream": stream}
         return {**payload, "options": self.options} if self.options else payload
 
@@ -246,7 +246,7 @@ class OllamaEmbedder(ServiceModel):
         Raises:
             EmbeddingError: no server, no model, an error, a timeout, or an answer without a vector.
         """
-        check_strings([text], "text")
+        check_kind(text, str, "text", "a string")
         values = self._get_embedding(text)
         return unit(values) if self.normalize else values
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any, ClassVar, Final
 
-from sleuth.arguments import check_count, check_mapping, check_strings
+from sleuth.arguments import check_count, check_kind, check_mapping, check_strings
 from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, RemoteError
 from sleuth.llm.http import (
     AnswerError,
@@ -233,7 +233,7 @@ class OpenAIGenerator(RemoteGenerator):
                 raise AnswerError("ended its stream before it was done")
 
     def _payload(self, prompt: str, *, stream: bool) -> dict[str, Any]:
-        check_strings([prompt], "prompt")
+        check_kind(prompt, str, "prompt", "a string")
         messages = [{"role": "user", "content": prompt}]
         return {"model": self.model, "messages": messages, "stream": stream, **self.options}
 
@@ -275,7 +275,7 @@ class OpenAIEmbedder(ServiceModel):
         Raises:
             EmbeddingError: the endpoint failed, or answered without a vector.
         """
-        check_strings([text], "text")
+        check_kind(text, str, "text", "a string")
         return self._batch([text])[0]
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:

@@ -64,9 +64,7 @@ class RemoteReranker(ServiceModel):
             places = [place for place, _ in pairs] if is_sound else []
             if not is_sound or len({*places}) < len(places) or not {*places} <= {*range(len(items))}:
                 raise AnswerError(f"answered without scores of the documents: {self._client.shown(answer)}")
-        scored = [
-            rescored(items[place], score, "rerank", f"the score of {self.model}") for place, score in pairs
-        ]
-        return best_first(scored)
+        formula = f"the score of {self.model}"
+        return best_first(rescored(items[place], score, "rerank", formula) for place, score in pairs)
 
     arerank = async_twin(rerank)

@@ -38,18 +38,13 @@ class Pace:
     """Requests a second that each success at the ceiling adds to the rate and the ceiling."""
 
     def __init__(self) -> None:
-        self._rate = math.inf
+        self.rate = math.inf  # requests a second; infinite without a limit
         self._ceiling = math.inf
         self._next = 0.0
         self._slowed = -math.inf
         self._has_accepted = False
         self._queue: deque[object] = deque()
         self._turns = Condition(Lock())
-
-    @property
-    def rate(self) -> float:
-        """Requests a second; infinite without a limit."""
-        return self._rate
 
     def wait(self, deadline: Deadline) -> float:
         """Wait for a turn; return the time at which it came, in seconds of `monotonic`.
@@ -64,14 +59,14 @@ class Pace:
                 while True:
                     now, place = monotonic(), self._queue.index(ticket)
                     if place == 0 and now >= self._next:
-                        self._next = now + 1 / self._rate
+                        self._next = now + 1 / self.rate
                         return now
-                    remaining, ahead = deadline.remaining(), max(0.0, self._next - now) + place / self._rate
+                    remaining, ahead = deadline.remaining(), max(0.0, self._next - now) + place / self.rate
                     # The rate may grow while callers wait, but not while every request is refused.
                     is_hopeless = ahead > remaining and (place == 0 or not self._has_accepted)
                     if remaining == 0 or is_hopeless:
                         raise TurnError(
-                            f"the service limits its rate, now to {self._rate:.2g} requests a second: no turn in time"
+                            f"the service limits its rate, now to {self.rate:.2g} requests a second: no turn in time"
                         )
                     self._turns.wait(min(remaining, self._next - now if place == 0 else _LONGEST_WAIT))
             finally:
@@ -93,17 +88,17 @@ class Pace:
         with self._turns:
             now = monotonic()
             if moment > self._slowed:
-                if self._rate == math.inf:
-                    self._rate = 1 / wait if wait > 0 else math.inf
+                if self.rate == math.inf:
+                    self.rate = 1 / wait if wait > 0 else math.inf
                 elif not self._has_accepted:
-                    self._rate = max(self._rate / 2, SLOWEST)
+                    self.rate = max(self.rate / 2, SLOWEST)
                 else:
                     # Below the ceiling the rate was doubled once too often; at it, it grew slowly, a little too far.
-                    share = 0.5 if self._rate < self._ceiling else self.DECREASE
-                    self._ceiling = self._rate = max(self._rate * share, SLOWEST)
+                    share = 0.5 if self.rate < self._ceiling else self.DECREASE
+                    self._ceiling = self.rate = max(self.rate * share, SLOWEST)
                 self._has_accepted = False
                 self._slowed = now
-            self._next = max(self._next, now + max(min(after or 0.0, LONGEST_HOLD), 1 / self._rate))
+            self._next = max(self._next, now + max(min(after or 0.0, LONGEST_HOLD), 1 / self.rate))
             self._turns.notify_all()
 
     def accepted(self) -> None:
@@ -111,16 +106,16 @@ class Pace:
 
         Double it up to the ceiling; at the ceiling add `INCREASE` to both. Lift the limit at 1,000 requests a second.
         """
-        if self._rate == math.inf:
+        if self.rate == math.inf:
             return
         with self._turns:
             self._has_accepted = True
-            if self._rate < self._ceiling:
-                self._rate = min(2 * self._rate, self._ceiling)
+            if self.rate < self._ceiling:
+                self.rate = min(2 * self.rate, self._ceiling)
             else:
-                self._rate = self._ceiling = self._rate + self.INCREASE
-            if self._rate >= _LIFTED:
-                self._rate = self._ceiling = math.inf
+                self.rate = self._ceiling = self.rate + self.INCREASE
+            if self.rate >= _LIFTED:
+                self.rate = self._ceiling = math.inf
 
 
 class Guard:

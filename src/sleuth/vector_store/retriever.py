@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
-from sleuth.arguments import MOST_K, check_count, check_query
+from sleuth.arguments import MOST_K, check_count, check_kind, check_method, check_query
 from sleuth.compose.items import best_first
 from sleuth.errors import EmbeddingError, RetrievalError, SleuthError
 from sleuth.filters import FilterForm, any_of, as_filter, field, to_chroma
@@ -52,12 +52,14 @@ class Retriever:
     def __init__(self, vector_store: Any, embedder: Embedder) -> None:
         self.vs = vector_store if hasattr(vector_store, "store") else SimpleNamespace(store=vector_store)
         self.embedder = embedder
+        check_method(self.vs.store, "similarity_search_by_vector", "vector_store", "a ChromaStore")
+        check_method(embedder, "embed_query", "embedder", "an OllamaEmbedder")
 
     def retrieve(self, query: str, k: int = 5, filter: FilterForm = None) -> list[Document]:
         """Return the `k` documents whose vectors are closest, closest first.
 
         Args:
-            k: 0 or more; a k above the number of documents returns all.
+            k: 0 or more, 10,000 at most over a Sleuth index; a k above the number of documents returns all.
             filter: which documents may be returned; one that the store cannot express is refused, never dropped.
 
         Raises:
@@ -110,6 +112,7 @@ class Retriever:
         k = check_count(k)
         if not k:
             return []
+        check_kind(source, str | Path, "source", "a text or a Path")
         vector: list[float] = []  # of the query, once more than one search is needed
         for name in _source_forms(source, getattr(getattr(self.vs, "index", None), "path", None)):
             where = {"source": name}
@@ -162,10 +165,9 @@ class Retriever:
                 ) from cause
             if isinstance(cause, SleuthError):
                 raise
+            message = f"the vector store failed: {type(cause).__name__}: {cause}"
             context = {"query": query, "k": k, "store": type(self.vs.store).__name__}
-            raise RetrievalError(
-                f"the vector store failed: {type(cause).__name__}: {cause}", context=context
-            ) from cause
+            raise RetrievalError(message, context=context) from cause
 
 
 def query_vector(embedder: Embedder, query: str) -> list[float]:

@@ -15,7 +15,7 @@ from email.message import Message
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
-from sleuth.arguments import check_positive, check_strings
+from sleuth.arguments import check_kind, check_positive, check_strings
 from sleuth.errors import ArgumentError, WebError, requires
 from sleuth.remote import Deadline, Response, async_twin, port_of, shown_url
 from sleuth.remote.exchange import USER_AGENT
@@ -92,7 +92,7 @@ def fetch_page(
             type than HTML or plain text, or no answer in time.
         MissingPackageError: the extra `html` is not installed.
     """
-    check_strings([url], "url")
+    check_kind(url, str, "url", "a string")
     check_positive(timeout, "timeout")
     rules = FetchRules(Deadline(timeout), max_bytes, networks_of(allow_networks), obey_robots)
     address, answer = _follow(url, rules)

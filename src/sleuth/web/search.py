@@ -103,13 +103,12 @@ class WebSearch:
     cache: WebCache | str | Path | None = None
 
     def __post_init__(self) -> None:
-        choices: tuple[tuple[str, object, tuple[object, ...]], ...] = (
-            ("search_depth", self.search_depth, ("basic", "advanced")),
-            ("topic", self.topic, ("general", "news", "finance")),
-            ("time_range", self.time_range, ("day", "week", "month", "year", None)),
-        )
-        for name, value, options in choices:
-            if value not in options:
+        for name, options in (
+            ("search_depth", ("basic", "advanced")),
+            ("topic", ("general", "news", "finance")),
+            ("time_range", ("day", "week", "month", "year", None)),
+        ):
+            if (value := getattr(self, name)) not in options:
                 raise ArgumentError(f"{name} must be among {', '.join(map(str, options))}, got {value!r}")
         check_count(self.max_retries, "max_retries")
         backoff = self.initial_backoff
