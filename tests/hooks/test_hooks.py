@@ -125,8 +125,8 @@ def test_hooks_added_during_a_call_run_from_the_next_one() -> None:
 
 
 def test_what_ends_a_program_or_a_task_is_a_failure_too() -> None:
-    """SystemExit and CancelledError in a hook count as a failure; KeyboardInterrupt is raised."""
-    for raised in (SystemExit(0), asyncio.CancelledError(), MemoryError()):
+    """SystemExit, CancelledError and an error without a message count as a failure; KeyboardInterrupt is raised."""
+    for raised in (SystemExit(0), asyncio.CancelledError(), type("Odd", (Exception,), {"__str__": int})()):
 
         def quits(result: Any, *, rag2f: Any, raised: BaseException = raised) -> None:
             raise raised

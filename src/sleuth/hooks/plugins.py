@@ -19,7 +19,7 @@ from typing import Any
 
 from sleuth.errors import ArgumentError, PluginError
 from sleuth.extensions import installed_extensions
-from sleuth.hooks.registry import BUILTIN, Hook, Morpheus, PluginInfo, PluginOverride
+from sleuth.hooks.registry import BUILTIN, Hook, Morpheus, PluginInfo, PluginOverride, describe
 
 
 def load_plugins(
@@ -88,7 +88,7 @@ def unload_plugins(registry: Morpheus, instance: Any = None) -> None:
         try:
             _override(info, "deactivated", instance)
         except Exception as cause:  # noqa: BLE001 - whatever a plugin raises is reported below
-            info.status, info.error = "failed", _describe(cause)
+            info.status, info.error = "failed", describe(cause)
             failures.append((info, cause))
     if failures:
         first, why = failures[0]
@@ -130,7 +130,7 @@ def _load(
     except BaseException as cause:  # sys.exit() in a plugin must not end the program that loads it
         if info.hooks:
             registry.remove(plugin=name)
-        info.status, info.error, info.hooks = "failed", _describe(cause), ()
+        info.status, info.error, info.hooks = "failed", describe(cause), ()
         if isinstance(cause, KeyboardInterrupt):
             raise
     return info
@@ -177,7 +177,3 @@ def _import_file(name: str, path: Path) -> ModuleType:
         del sys.modules[module_name]
         raise
     return module
-
-
-def _describe(cause: BaseException) -> str:
-    return f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__

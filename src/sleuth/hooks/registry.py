@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -266,7 +267,7 @@ def _execute(one: Hook, result: T, args: tuple[Any, ...], rag2f: Any, options: M
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as cause:  # also one that ends a program or a task
-        raise hook_error(one, f"{type(cause).__name__}: {cause}", cause) from cause
+        raise hook_error(one, describe(cause), cause) from cause
     if returned is not None:
         if isinstance(result, BaseResult) and not isinstance(returned, type(result)):
             raise hook_error(one, f"must return {type(result).__name__} or None, got {returned!r}")
@@ -285,6 +286,14 @@ def _execute(one: Hook, result: T, args: tuple[Any, ...], rag2f: Any, options: M
             if not isinstance(value := getattr(item, name), kind):
                 raise hook_error(one, f"item {item.id!r}: {name} must be a {kind.__name__}, got {value!r}")
     return result
+
+
+def describe(cause: BaseException) -> str:
+    """Return the type of an error and its message, if it has one; a plugin's own class may fail to make it."""
+    message = ""
+    with suppress(Exception):
+        message = str(cause)
+    return f"{type(cause).__name__}: {message}" if message else type(cause).__name__
 
 
 def hook_error(one: Hook, what: str, cause: BaseException | None = None) -> RetrievalError:

@@ -101,16 +101,12 @@ class FaultServer:
         writer.transport.abort()
 
 
-async def _slowly(writer: asyncio.StreamWriter, data: bytes) -> None:
+async def _slowly(writer: asyncio.StreamWriter, data: bytes, at_once: bytes = b"") -> None:
+    writer.write(at_once)
     for byte in data:
         writer.write(bytes([byte]))
         await writer.drain()
         await asyncio.sleep(1.0)
-
-
-async def _drip_body(writer: asyncio.StreamWriter, path: str) -> None:
-    writer.write(_OK + b"Content-Length: 3600\r\n\r\n")
-    await _slowly(writer, b"[" + b" " * 3599)
 
 
 async def _reset(writer: asyncio.StreamWriter, path: str) -> None:
@@ -139,7 +135,7 @@ async def _endless(writer: asyncio.StreamWriter, path: str) -> None:
 
 _BEHAVIOURS: dict[str, Callable[[asyncio.StreamWriter, str], Awaitable[None]]] = {
     "drip": lambda writer, _: _slowly(writer, _OK + b"Content-Length: 2\r\n\r\n{}"),
-    "drip-body": _drip_body,
+    "drip-body": lambda writer, _: _slowly(writer, b"[" + b" " * 3599, _OK + b"Content-Length: 3600\r\n\r\n"),
     "reset": _reset,
     "truncate": lambda writer, _: _send(writer, _OK + b'Content-Length: 4096\r\n\r\n{"results": []}'),
     "wrong-type": lambda writer, _: _send(
