@@ -114,8 +114,7 @@ async def _reset(writer: asyncio.StreamWriter, path: str) -> None:
     await writer.drain()
     await asyncio.sleep(0.01)
     # Zero linger makes closing a reset instead of an orderly end.
-    sock: socket.socket = writer.get_extra_info("socket")
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 async def _send(writer: asyncio.StreamWriter, data: bytes) -> None:
@@ -127,9 +126,8 @@ async def _send(writer: asyncio.StreamWriter, data: bytes) -> None:
 
 async def _endless(writer: asyncio.StreamWriter, path: str) -> None:
     writer.write(_OK + b"Transfer-Encoding: chunked\r\n\r\n")
-    piece = b" " * 65536
     while True:
-        writer.write(b"10000\r\n" + piece + b"\r\n")
+        writer.write(b"10000\r\n" + b" " * 65536 + b"\r\n")
         await writer.drain()
 
 
