@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from sleuth.ingest import FileEntry, ReadOptions, read_file
 from sleuth.ingest.loaders.apart import FileProcesses
-from sleuth.types import Document
+from sleuth.ingest.validate import PreparedDocument
 
 TITLE: Final = "Harbour handbook"
 HEADINGS: Final = ("Tides and pilots", "Rooms of the crew")
@@ -326,7 +326,7 @@ def by_sleuth(samples: Sequence[Sample]) -> Iterator[Score]:
             start = time.perf_counter()
             records = list(read_file(entry, options, processes))
             seconds = time.perf_counter() - start
-            texts = [record.page_content for record in records if isinstance(record, Document)]
+            texts = [one.document.page_content for one in records if isinstance(one, PreparedDocument)]
             yield scored(sample, "\n".join(texts), seconds)
 
 

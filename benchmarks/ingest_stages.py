@@ -34,7 +34,7 @@ from benchmarks.versions import figures_of, versions_of
 STAGES = {
     "walk": ("sleuth.ingest.walking", "_Walk.roots"),
     "read, decode, parse": ("sleuth.ingest.reading", "read_file"),
-    "language": ("sleuth.ingest.documents", "with_language"),
+    "language": ("sleuth.ingest.validate", "with_language"),
     "hash and metadata": ("sleuth.ingest.documents", "prepare"),
     "passages": ("sleuth.text.chunkers", "Chunker.split"),
     "batch": ("sleuth.store.record.batch", "DocumentBatch.add"),

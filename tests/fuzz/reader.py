@@ -14,9 +14,8 @@ from sleuth.code.parsing.analyse import Analyser
 from sleuth.errors import LoadError
 from sleuth.files.serving import serve
 from sleuth.ingest import FileEntry, ReadOptions, Skipped
-from sleuth.ingest.documents import with_language
 from sleuth.ingest.loaders.file import kind_of, load_here
-from sleuth.ingest.validate import prepare
+from sleuth.ingest.validate import prepare, with_language
 from sleuth.text.chunkers import Chunker
 from sleuth.types import Document
 

@@ -13,17 +13,18 @@ import pytest
 
 from sleuth.ingest import DiskFolders, FileEntry, ReadOptions, Skipped, Unchanged, read, read_file
 from sleuth.ingest.loaders.apart import FileProcesses
-from sleuth.ingest.reading import read_listed
-from sleuth.ingest.reports import FileRead, Record
+from sleuth.ingest.reading import Record, read_listed
+from sleuth.ingest.reports import FileRead
 from sleuth.store import KnownFile
 from sleuth.types import Document
 from tests.code.conftest import write
 from tests.ingest.files import pdf
 
 
-def names(records: Sequence[Record]) -> list[str]:
+def names(records: Sequence[Record | Document]) -> list[str]:
     sources = (
-        record.metadata["source"] if isinstance(record, Document) else record.source for record in records
+        record.metadata["source"] if isinstance(record, Document) else str(record.source)
+        for record in records
     )
     return [
         f"{type(record).__name__} {Path(source).name}"
@@ -48,7 +49,7 @@ def test_unchanged_files_are_not_opened(tmp_path: Path) -> None:
     folders = DiskFolders([tmp_path])
     listing = chain([Unchanged(KnownFile("a.md"))], folders.list())
     records = list(read_listed(folders, listing, ReadOptions()))
-    assert names(records) == ["Unchanged a.md", "Document b.md", "FileRead b.md"]
+    assert names(records) == ["Unchanged a.md", "PreparedDocument b.md", "FileRead b.md"]
 
 
 def test_progress(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from sleuth.files.ignore import IGNORE_FILES
 from sleuth.ingest.diff import Diff
 from sleuth.ingest.documents import Adder
 from sleuth.ingest.options import AUTO, DEFAULT, ReadOptions
-from sleuth.ingest.reading import read_listed
+from sleuth.ingest.reading import Record, read_listed
 from sleuth.ingest.reports import (
     AddReport,
     FileEntry,
@@ -24,7 +24,6 @@ from sleuth.ingest.reports import (
     IndexProgress,
     IndexReport,
     LeftOut,
-    Record,
     Skipped,
 )
 from sleuth.ingest.roots import (
@@ -291,7 +290,7 @@ def _read(
 
     for options, source in parts:
         run.diff.read_with(options)
-        run.adder.language, run.adder.loaders = options.language, options.loaders
+        run.adder.loaders = options.loaders
         # A walk heeds the options itself, and `Diff` has its roots.
         is_walk = isinstance(source, DiskFolders)
         listed = source.list(run.diff.known) if is_walk else _listed(source, run.diff, options)

@@ -8,22 +8,20 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from sleuth.files.formats import CODE
 from sleuth.ingest.loaders.file import has_lines
 from sleuth.ingest.options import AUTO
 from sleuth.ingest.reports import AddReport
-from sleuth.ingest.validate import PreparedDocument, identify, prepare
+from sleuth.ingest.validate import PreparedDocument, prepare, with_language
 from sleuth.store import DocumentBatch, Known
 from sleuth.store.writing.transaction import BATCH_BYTES
-from sleuth.text.detection import detect_language
-from sleuth.text.languages import ENGLISH
-from sleuth.types import Chunk, Document
+from sleuth.types import Chunk
 
 if TYPE_CHECKING:
     from sleuth.files import FileFormat
     from sleuth.ingest.chunkers import CheckedChunker
     from sleuth.store import Writer
     from sleuth.text.chunkers import Chunker
+    from sleuth.types import Document
 
 Report = TypeVar("Report", bound=AddReport)
 
@@ -80,9 +78,11 @@ class Adder(Generic[Report]):
         Raises:
             ArgumentError: the index cannot keep the document; names it.
         """
-        prepared = prepare(with_language(document, self.language))
+        self.add_prepared(prepare(with_language(document, self.language)))
+
+    def add_prepared(self, prepared: PreparedDocument) -> None:
         self.batch[prepared.id] = prepared
-        self.characters += len(document.page_content)
+        self.characters += len(prepared.document.page_content)
         if len(self.batch) >= BATCH or self.characters >= BATCH_CHARACTERS:
             self.flush()
 
@@ -155,24 +155,6 @@ class Adder(Generic[Report]):
         self.report.version = self.writer.commit()
         self.kept = replace(self.report)
         self.committed = time.monotonic()
-
-
-def with_language(document: Document, language: str = AUTO) -> Document:
-    """Return a document with the metadata `language`, unless it states its own.
-
-    English is written for files alone: a document without a language is analysed as English, and what a caller adds
-    stays as it is.
-    """
-    metadata, text = getattr(document, "metadata", None), getattr(document, "page_content", None)
-    if not isinstance(metadata, dict) or "language" in metadata or not isinstance(text, str):
-        return document
-    is_file = "path" in metadata and "type" in metadata
-    if is_file and metadata["type"] in CODE:
-        return document
-    code = detect_language(text) if language == AUTO else language
-    if not code or (code == ENGLISH and not is_file and language == AUTO):
-        return document
-    return Document(text, {**metadata, "language": code}, id=identify(document))
 
 
 def _is_whole(chunks: Sequence[Chunk], document: Document) -> bool:

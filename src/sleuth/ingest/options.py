@@ -130,7 +130,7 @@ class ReadOptions:
             raise ArgumentError(f"loaders must be a list of FileFormat, got {loaders!r}")
         object.__setattr__(self, "loaders", tuple(loaders))
         if self.metadata:
-            from sleuth.ingest.validate import check_metadata
+            from sleuth.store.record.metadata import check_metadata
 
             object.__setattr__(self, "metadata", check_metadata(self.metadata))
 

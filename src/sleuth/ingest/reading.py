@@ -18,16 +18,19 @@ from sleuth.files.formats import BUILT_IN
 from sleuth.ingest.loaders.apart import SMALL_PAGE, FileProcesses
 from sleuth.ingest.loaders.file import is_built_in, kind_of, load
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.reports import FileEntry, FileRead, Record, Skipped, Unchanged
+from sleuth.ingest.reports import FileEntry, FileRead, Skipped, Unchanged
 from sleuth.ingest.source import Source
+from sleuth.ingest.validate import PreparedDocument
 from sleuth.ingest.walking import DiskFolders, Found, failure
 from sleuth.types import Document
 
-FileRecord: TypeAlias = Document | Skipped | FileRead
+Record: TypeAlias = PreparedDocument | Skipped | Unchanged | FileRead
 _MOST_SUFFIX: Final = 20
 
 
-def read(paths: Sequence[str | os.PathLike[str]], *, options: ReadOptions | None = None) -> Iterator[Record]:
+def read(
+    paths: Sequence[str | os.PathLike[str]], *, options: ReadOptions | None = None
+) -> Iterator[Document | Skipped | Unchanged | FileRead]:
     """Yield the documents of all files under `paths`, one at a time, in order of the paths and then of names.
 
     Each file yields its documents and then a `FileRead`, or one `Skipped`; an unreadable row yields a `Skipped` among
@@ -35,7 +38,8 @@ def read(paths: Sequence[str | os.PathLike[str]], *, options: ReadOptions | None
     """
     options = options or DEFAULT
     folders = DiskFolders(paths, options)
-    return read_listed(folders, folders.list(), options)
+    for record in read_listed(folders, folders.list(), options):
+        yield record.document if isinstance(record, PreparedDocument) else record
 
 
 def read_listed(
@@ -101,7 +105,7 @@ def _in_order(
 
 def read_fetched(
     source: Source, entry: FileEntry, options: ReadOptions, processes: FileProcesses | None = None
-) -> Iterator[FileRecord]:
+) -> Iterator[Record]:
     """Yield what `read_file` does of a file that its source is asked for."""
     with TemporaryDirectory(prefix="sleuth-source-") as folder:
         # Loaders of other packages may look at the end of the name.
@@ -118,12 +122,12 @@ def read_fetched(
 
 def read_file(
     entry: FileEntry, options: ReadOptions = DEFAULT, processes: FileProcesses | None = None
-) -> Iterator[FileRecord]:
+) -> Iterator[Record]:
     """Yield the documents of one file, then a `FileRead`, or a `Skipped` if reading fails."""
     count = parts = 0
     try:
         for item in load(entry, options, processes):
-            count += isinstance(item, Document)
+            count += isinstance(item, PreparedDocument)
             parts += 1
             yield item
     except LoadError as error:

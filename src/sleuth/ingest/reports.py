@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
-from sleuth.types import Document
-
 if TYPE_CHECKING:
     from sleuth.store import KnownFile
 
@@ -173,9 +171,6 @@ class FileRead(NamedTuple):
     size: int
     version: str
     documents: int
-
-
-Record: TypeAlias = Document | Skipped | Unchanged | FileRead
 
 
 @dataclass(frozen=True, slots=True)

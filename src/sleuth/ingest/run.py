@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 from sleuth.errors import RemoteError
 from sleuth.ingest.diff import WITH_OCR, Diff
 from sleuth.ingest.documents import Adder
-from sleuth.ingest.reports import PARTS, REFUSED, FileRead, IndexReport, Record, Skipped, Unchanged, to_json
-from sleuth.ingest.validate import identify
+from sleuth.ingest.reading import Record
+from sleuth.ingest.reports import PARTS, REFUSED, FileRead, IndexReport, Skipped, Unchanged, to_json
+from sleuth.ingest.validate import PreparedDocument
 from sleuth.store import FileFacts, KnownFile
-from sleuth.types import Document
 
 if TYPE_CHECKING:
     from sleuth.store import IndexSnapshot, Writer
@@ -71,7 +71,7 @@ class Run:
 
     def take(self, entry: Record) -> None:
         """Take the next record of reading."""
-        if isinstance(entry, Document):
+        if isinstance(entry, PreparedDocument):
             self._take_document(entry)
         elif isinstance(entry, FileRead):
             self._end_file(entry)
@@ -100,9 +100,8 @@ class Run:
     def _counts(self) -> FileFacts:
         return FileFacts(documents=self._count, own_ids=self._own_count)
 
-    def _take_document(self, document: Document) -> None:
-        id = identify(document)
-        source = str(document.metadata.get("source"))
+    def _take_document(self, prepared: PreparedDocument) -> None:
+        document, id, source = prepared.document, prepared.id, str(prepared.source)
         if document.id is not None:
             first = self._named.setdefault(id, source)
             if first != source:
@@ -111,7 +110,7 @@ class Run:
                 return
         if not self._count:
             self._source = str(document.metadata.get("path"))
-        self.adder.add(document)
+        self.adder.add_prepared(prepared)
         self._count += 1
         self._own_count += not is_named_by(id, self._source)
         if self.diff.rows:

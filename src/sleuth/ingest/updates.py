@@ -17,9 +17,8 @@ from sleuth.ingest.documents import COMMIT_BYTES
 from sleuth.ingest.reports import GoneRoot, MoveReport, skips_of, to_json
 from sleuth.ingest.roots import is_below
 from sleuth.ingest.run import UNREAD, file_of, is_file
-from sleuth.ingest.validate import check_metadata
 from sleuth.store import DocumentBatch, FileFacts
-from sleuth.store.record.metadata import as_json
+from sleuth.store.record.metadata import as_json, check_metadata
 from sleuth.types import RESERVED
 
 if TYPE_CHECKING:

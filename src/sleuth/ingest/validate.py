@@ -8,10 +8,11 @@ from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 from sleuth.errors import ArgumentError
+from sleuth.files.formats import CODE
+from sleuth.ingest.options import AUTO
 from sleuth.store import Json
 from sleuth.store.record.layout import check_text
 from sleuth.store.record.metadata import (
-    as_json,
     encode_values,
     fit_values,
     joined,
@@ -19,6 +20,8 @@ from sleuth.store.record.metadata import (
     plain_values,
     read_back,
 )
+from sleuth.text.detection import detect_language
+from sleuth.text.languages import ENGLISH
 from sleuth.types import Document
 
 _COLUMNS: Final = frozenset({"source", "title"})
@@ -84,6 +87,27 @@ def _checked_metadata(document: Document) -> tuple[Json | None, dict[str, str], 
     return json, values, source, title
 
 
+def with_language(document: Document, language: str = AUTO) -> Document:
+    """Return a document with the metadata `language`, unless it states its own.
+
+    English is written for files alone: a document without a language is analysed as English, and what a caller adds
+    stays as it is.
+    """
+    metadata, text = getattr(document, "metadata", None), getattr(document, "page_content", None)
+    if not isinstance(metadata, dict) or "language" in metadata or not isinstance(text, str):
+        return document
+    is_file = "path" in metadata and "type" in metadata
+    if is_file and metadata["type"] in CODE:
+        return document
+    code = detect_language(text) if language == AUTO else language
+    if not code or (code == ENGLISH and not is_file and language == AUTO):
+        return document
+    id = (
+        document.id if metadata.get("source") else identify(document)
+    )  # else a hash, which counts the language
+    return Document(text, {**metadata, "language": code}, id=id)
+
+
 def identify(document: Document) -> str:
     """Return the id that names a document in the index: its own, else its source, else a hash of its content.
 
@@ -115,29 +139,6 @@ def _named(document: Document) -> str | None:
 def in_document(id: str | None) -> str:
     """Return the end of a message that names its document."""
     return "" if id is None else f", in the document {id!r}"
-
-
-def check(document: Document) -> None:
-    """Check that the index can keep a document, without preparing it.
-
-    Raises:
-        ArgumentError: it cannot; says why.
-    """
-    check_text(_named(document) or "", "id")
-    check_text(document.page_content, "page_content")
-    _checked_metadata(document)
-
-
-def check_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return these values as the index keeps them.
-
-    Raises:
-        ArgumentError: it cannot; says why.
-    """
-    if names := [name for name in metadata if not isinstance(name, str)]:
-        raise ArgumentError(f"metadata must have names that are strings, got {names[0]!r}")
-    json = as_json(metadata, "metadata")
-    return {} if json is None else json.values
 
 
 def content_hash(document: Document) -> str:

@@ -12,6 +12,7 @@ from sleuth.ingest import DiskFolders, FileEntry, ReadOptions, Skipped, read
 from sleuth.ingest.loaders import apart
 from sleuth.ingest.loaders.apart import FileProcesses
 from sleuth.ingest.loaders.file import MOST_DOCUMENTS, TEXT_PER_BYTE, kind_of, load, load_here
+from sleuth.ingest.validate import PreparedDocument
 from sleuth.types import Document
 from tests.commands import python
 from tests.ingest.extraction.reading import load as load_file
@@ -111,8 +112,8 @@ def test_a_process_has_limits(tmp_path: Path) -> None:
     processes = FileProcesses(SECONDS, MEGABYTES << 20)
     try:
         (document,) = load(entry, LIMITS, processes)
-        assert isinstance(document, Document)
-        assert "word" in document.page_content
+        assert isinstance(document, PreparedDocument)
+        assert "word" in document.document.page_content
         (process,) = processes.running
         limits = Path(f"/proc/{process}/limits").read_text()
         words = {line[:25].strip(): line[25:].split() for line in limits.splitlines()}

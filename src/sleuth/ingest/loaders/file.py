@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from io import BytesIO
 from time import gmtime
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from sleuth import platform
 from sleuth.errors import ArgumentError, LoadError, MissingPackageError
@@ -26,6 +26,9 @@ from sleuth.ingest.prose import why_left_out, why_no_prose, without_base64, with
 from sleuth.ingest.reports import FileEntry, Skipped
 from sleuth.ingest.roots import printable
 from sleuth.types import Document
+
+if TYPE_CHECKING:
+    from sleuth.ingest.validate import PreparedDocument
 
 HEAD_BYTES: Final = 8 << 10
 """Bytes that decide the kind of a file."""
@@ -154,9 +157,9 @@ def open_file(entry: FileEntry) -> BinaryIO:
 
 def load(
     entry: FileEntry, options: ReadOptions = DEFAULT, processes: FileProcesses | None = None
-) -> Iterator[Document | Skipped]:
-    """Yield the documents of one file, with all their metadata. Raises LoadError, MissingPackageError or OSError."""
-    from sleuth.ingest.validate import check
+) -> Iterator[PreparedDocument | Skipped]:
+    """Yield the documents of one file, as the index keeps them. Raises LoadError, MissingPackageError or OSError."""
+    from sleuth.ingest.validate import prepare, with_language
 
     with ExitStack() as stack:
         stream = stack.enter_context(open_file(entry))
@@ -189,7 +192,7 @@ def load(
                     item = as_prose(item, entry.source, kind)  # noqa: PLW2901 - the same document
                 item.metadata = {**common, **item.metadata, **options.metadata, **(entry.metadata or {})}
                 try:
-                    check(item)
+                    item = prepare(with_language(item, options.language))  # noqa: PLW2901
                 except ArgumentError as error:
                     if "row" not in item.metadata:
                         raise LoadError(entry.source, str(error)) from error

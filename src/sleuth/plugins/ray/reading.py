@@ -210,7 +210,7 @@ def read_files(
     try:
         ids = sender.documents_of(files)
         chunker = open_chunker(IndexSettings.from_dict(settings))
-        adder: Adder[IndexReport] = Adder(sender, chunker, report, reading.language)  # type: ignore[arg-type]
+        adder: Adder[IndexReport] = Adder(sender, chunker, report)  # type: ignore[arg-type]
         adder.loaders = reading.loaders
         diff = Diff(lambda: nullcontext(ListedFiles()), (), FileNames())
         diff.read_with(reading)

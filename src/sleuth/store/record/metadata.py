@@ -140,6 +140,18 @@ def as_json(metadata: Mapping[str, Any], argument: str) -> Json | None:
     return read_back(plain, check_text(joined(values), argument), argument)
 
 
+def check_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return these values as the index keeps them.
+
+    Raises:
+        ArgumentError: it cannot; says why.
+    """
+    if names := [name for name in metadata if not isinstance(name, str)]:
+        raise ArgumentError(f"metadata must have names that are strings, got {names[0]!r}")
+    json = as_json(metadata, "metadata")
+    return {} if json is None else json.values
+
+
 def _name(name: Any) -> str:
     """Return the name under which JSON keeps a value: numbers, booleans and null become texts."""
     if isinstance(name, str):

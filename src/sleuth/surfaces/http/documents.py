@@ -241,9 +241,8 @@ def add_files(uploads: Sequence[Upload], values: dict[str, Any], call: Call) -> 
 
 
 def _report(report: AddReport, documents: Sequence[Document], call: Call) -> dict[str, Any]:
-    from sleuth.ingest.documents import with_language
     from sleuth.ingest.options import AUTO
-    from sleuth.ingest.validate import identify
+    from sleuth.ingest.validate import identify, with_language
 
     language = AUTO if call.engine.settings.tells_languages else ""
     named = (
