@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -159,10 +159,10 @@ def test_what_is_no_count_is_refused(things: Things, call: Call, wrong: Any) -> 
         call(things, wrong, "zebra")
 
 
-def test_the_manager_takes_integers_of_numpy(things: Things) -> None:
-    """The manager takes an integer of NumPy."""
-    manager = things.engine.manager
-    assert len(manager.execute_retrieve("zebra", np.int64(2)).items) == 2  # type: ignore[arg-type]
+def test_the_manager_takes_large_counts_and_integers_of_numpy(things: Things) -> None:
+    """The manager takes an integer of NumPy, and one above what a search gives."""
+    manager, counts = things.engine.manager, (cast("int", np.int64(2)), 10**9)
+    assert [len(manager.execute_retrieve("zebra", k).items) for k in counts] == [2, 5]
     assert len(manager.execute_search("zebra", np.int64(2), "with_items").items or ()) == 2  # type: ignore[arg-type]
 
 

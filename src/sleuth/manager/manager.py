@@ -13,7 +13,7 @@ from functools import partial
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from sleuth.arguments import check_count, check_kind, check_names, check_query
+from sleuth.arguments import MOST_K, check_count, check_kind, check_names, check_query
 from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.hooks import Morpheus
 from sleuth.hooks.registry import BUILTIN, RETRIEVE, SYNTHESIZE, Hook, options_of
@@ -99,7 +99,7 @@ class RetrievalManager:
         for_synthesize: bool = False,
         **options: Any,
     ) -> RetrieveResult:
-        """Return the passages for a query, at most `k`, always with their items.
+        """Return the passages for a query, at most `k`, and 10,000 of an index, always with their items.
 
         Args:
             return_mode: given to the hooks.
@@ -305,7 +305,7 @@ def install_builtins(
             if correct and for_synthesize
             else (original_query, ())
         )
-        ranking = retriever.retrieve(corrected_query, k, **options_of_call)
+        ranking = retriever.retrieve(corrected_query, min(k, MOST_K), **options_of_call)
         result.items = list(ranking.items)
         result.detail = _detail_of(ranking)
         result.status = "success" if result.items else "error"
