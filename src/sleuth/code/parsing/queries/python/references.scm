@@ -12,8 +12,8 @@
 (case_pattern (dotted_name (identifier) @qualifier . (identifier) @name .)) @reference.value
 (class_pattern (dotted_name (identifier) @qualifier . (identifier) @name .)) @reference.value
 ; A plain name counts if an import or a definition of the file is what it means, and no variable.
-(identifier) @name @reference.mention
-(keyword_argument name: (identifier) @name) @reference.elsewhere
+(primary_expression/identifier) @name @reference.mention
+[(dotted_name (identifier) @name) (list_splat (identifier) @name) (dictionary_splat (identifier) @name)] @reference.mention
 
 (type [
   (identifier) @name

@@ -47,8 +47,8 @@
 (attribute [(identifier) @name (scoped_identifier path: (_) @qualifier name: (_) @name)]) @reference.value
 (_expression/identifier) @name @reference.mention
 (tuple_struct_pattern type: (identifier) @name) @reference.value
-; Other names in patterns are variables.
-((_pattern/identifier) @name @reference.mention (#match? @name "^[A-Z]"))
+; Most names in patterns are variables, which are left out.
+(_pattern/identifier) @name @reference.mention
 ; No variable has members behind `::`.
 (scoped_identifier path: (identifier) @name) @reference.value
 (scoped_type_identifier path: (identifier) @name) @reference.value
