@@ -16,7 +16,6 @@ from sleuth.errors import (
     FormatVersionError,
     IndexDamagedError,
     IndexLockedError,
-    IndexNotFoundError,
     IndexUnsafeError,
     StoreError,
 )
@@ -187,5 +186,6 @@ def test_an_index_of_code_is_made_again_from_its_repositories(tmp_path: Path) ->
 
 def test_only_an_index_is_made_again(tmp_path: Path) -> None:
     """The error for a folder without an index has the command that makes one."""
-    with pytest.raises(IndexNotFoundError, match="sleuth index PATH"), rebuilt(tmp_path / "nosuch"):
-        pass
+    for words in (("index",), ("code", "index")):
+        message = sleuth(*words, "--rebuild", cwd=tmp_path).stderr
+        assert f"`sleuth {' '.join(words)} PATH` makes one" in message

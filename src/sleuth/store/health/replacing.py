@@ -41,7 +41,8 @@ def successor(folder: Path, names: Names, *, timeout: float = 10.0) -> Iterator[
         StoreError: another program has it open.
     """
     if not (folder / names.record).is_file():
-        raise IndexNotFoundError(f"no index at {folder}: `sleuth index PATH` makes one", path=str(folder))
+        command = "index" if names is DOCUMENTS else "code index"
+        raise IndexNotFoundError(f"no index at {folder}: `sleuth {command} PATH` makes one", path=str(folder))
     lock = WriterLock(folder / names.lock)
     lock.acquire(timeout)
     try:
