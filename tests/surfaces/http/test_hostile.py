@@ -243,6 +243,7 @@ def test_unknown_paths_and_methods_are_problems(tight: Local) -> None:
         assert answer.status_code == status
         assert answer.json()["status"] == status
         assert "/openapi.json" in answer.json()["detail"]
+    assert tight.client.put("/v1/documents").headers["allow"] == "GET, POST"
     upgrade = {
         "connection": "upgrade",
         "upgrade": "websocket",

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from starlette.requests import ClientDisconnect
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sleuth.remote import in_thread
@@ -75,7 +76,12 @@ class Gate:
                 await self._admit(call, scope, headers, body)
                 await self.app(scope, body.receive, answer.send)
         except EXPECTED as error:
-            await self._refuse(scope, receive, answer, call.refusal_of(error))
+            refusal = call.refusal_of(error)
+            if refusal.status_code == 405:  # the router names the methods of the first route of a path
+                routes = [one for one in scope["app"].routes if isinstance(one, Route)]
+                methods = {name for one in routes if one.path_regex.match(path) for name in one.methods or ()}
+                refusal.headers = {"allow": ", ".join(sorted(methods))}
+            await self._refuse(scope, receive, answer, refusal)
         except TimeoutError:
             late = Refusal(504, "DeadlineError", "the deadline of the request passed")
             if not body.whole:
