@@ -217,9 +217,8 @@ def similarities_of(
 def shares_of(plan: SearchPlan, items: Sequence[RetrievedItem], similarities: Sequence[float]) -> list[float]:
     """Return the greater of two shares for each passage: 0 is nothing in common, 1 all words or the same meaning.
 
-    The first is the share of the query's words that the passage holds, or another word in their place, both read in the
-    language of the passage and each weighed by
-    its idf. The second is how similar a leg finds it to the query.
+    The first is the share of the query's words that the passage holds, or another word in their place. Both are read in
+    the language of the passage, and a word is weighed by its idf. The second is how similar a leg finds it to a query.
 
     Args:
         similarities: one for each item, 0 where it is not known.

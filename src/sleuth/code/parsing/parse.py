@@ -269,9 +269,8 @@ def _keep_meant(
     statements = [source[start:end] for start, end in imports[:, 1:3].tolist()]
     imported = {word for statement in statements for word in _WORD.findall(statement)}
     is_script = language in SCRIPTS
-    is_open = not (
-        statements if is_script else language == "python" and not any(map(_OF_ALL.search, statements))
-    )
+    imports_all = any(map(_OF_ALL.search, statements))
+    is_open = not statements if is_script else language != "python" or imports_all
     defined = {(source[d.name.start : d.name.end], d.parent) for d in definitions}
     by_kind, starts = defaultdict[int, set[tuple[bytes, int]]](set), set[int]()
     for start, size, kind, symbol in tables.bindings[:, _BOUND].tolist():
