@@ -225,7 +225,7 @@ def spaced(run: str) -> str:
             shorter += map(add, part, part[1:])  # no character has a mark
         else:
             shorter += [run[a:b] for a, b in (_pairs(kinds, start, end) if unspaced else [(start, end)])]
-    return "".join(f"\0{part}" for part in shorter) + " "
+    return "\0" + "\0".join(shorter) + " "
 
 
 def _end_of_emoji(run: str, i: int) -> int:
