@@ -328,9 +328,8 @@ def _ask(
     call = check_method(client, method, "client", "a LocalKnowledgeBase or boto3.client('bedrock-agent')")
     names = {"knowledgeBaseId": check_name(kb_id, "kb_id"), "dataSourceId": check_name(ds_id, "ds_id")}
     if endpoint is not None and method.startswith(("start", "ingest")):
-        members["clientToken"] = str(
-            uuid4()
-        )  # of all attempts, so that one whose answer was lost is not done twice
+        # Of all attempts: one whose answer was lost is not done twice.
+        members["clientToken"] = str(uuid4())
     answer = retry.call(
         lambda _: call(**names, **members),
         again=again_when_busy,
