@@ -81,6 +81,7 @@ class Adder(Generic[Report]):
         self.add_prepared(prepare(with_language(document, self.language)))
 
     def add_prepared(self, prepared: PreparedDocument) -> None:
+        """Add a document that reading has prepared, as `add` does."""
         self.batch[prepared.id] = prepared
         self.characters += len(prepared.document.page_content)
         if len(self.batch) >= BATCH or self.characters >= BATCH_CHARACTERS:

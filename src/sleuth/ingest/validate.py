@@ -102,9 +102,8 @@ def with_language(document: Document, language: str = AUTO) -> Document:
     code = detect_language(text) if language == AUTO else language
     if not code or (code == ENGLISH and not is_file and language == AUTO):
         return document
-    id = (
-        document.id if metadata.get("source") else identify(document)
-    )  # else a hash, which counts the language
+    # Without an id and a source it is a hash of the content, which then has no language yet.
+    id = document.id if metadata.get("source") else identify(document)
     return Document(text, {**metadata, "language": code}, id=id)
 
 

@@ -107,30 +107,28 @@ def definitions_named(snapshot: Snapshot, steps: list[str]) -> list[Definition]:
                 definitions.append(definition)
         if definitions:
             factors = snapshot.shared(Twins).factors(".".join(steps), len(snapshot.files))
-            ranks = {}
-            for definition in definitions:
-                symbol, file = definition.symbol, definition.file
-                is_older = bool(factors[snapshot.by_path[file.path]] < 1)
-                kind = 2 if symbol.kind in ("constant", "attribute") else 1
-                if symbol.kind in CONTAINERS - {"impl", "module"}:
-                    kind = 0
-                depth = symbol.qualified.count(".")
-                stem = file.path.rpartition("/")[2].rpartition(".")[0]
-                is_elsewhere = _NO_LETTER.sub("", stem).lower() != _NO_LETTER.sub("", symbol.name).lower()
-                place = file.path.count("/"), file.path, symbol.line
-                # The whole name, code before tests, newer versions before older ones, containers before members, files
-                # of that name before others, then the place.
-                qualities = (
-                    symbol.qualified != name,
-                    file.category != "code",
-                    is_older,
-                    kind,
-                    depth,
-                    is_elsewhere,
-                )
-                ranks[definition.key] = *qualities, *place
-            return sorted(definitions, key=lambda definition: ranks[definition.key])
+            is_older = {d.file.path: bool(factors[snapshot.by_path[d.file.path]] < 1) for d in definitions}
+            return sorted(definitions, key=lambda d: _rank(d, name, is_older=is_older[d.file.path]))
     return []
+
+
+def _rank(
+    definition: Definition, name: str, *, is_older: bool
+) -> tuple[bool, bool, bool, int, int, bool, int, str, int]:
+    """Return what is compared, the lower the better.
+
+    The whole name, code before tests, newer versions before older ones, containers before members, files of that name
+    before others, then the place.
+    """
+    symbol, file = definition.symbol, definition.file
+    kind = 2 if symbol.kind in ("constant", "attribute") else 1
+    if symbol.kind in CONTAINERS - {"impl", "module"}:
+        kind = 0
+    depth = symbol.qualified.count(".")
+    stem = file.path.rpartition("/")[2].rpartition(".")[0]
+    is_elsewhere = _NO_LETTER.sub("", stem).lower() != _NO_LETTER.sub("", symbol.name).lower()
+    place = file.path.count("/"), file.path, symbol.line
+    return symbol.qualified != name, file.category != "code", is_older, kind, depth, is_elsewhere, *place
 
 
 def places_named(snapshot: Snapshot, name: str) -> Iterator[Place]:
